@@ -1,0 +1,9 @@
+// One function a part: each adds its own names to headrace._native.
+#pragma once
+#include <nanobind/nanobind.h>
+
+namespace headrace {
+void bind_tar(nanobind::module_& module);
+void bind_io(nanobind::module_& module);
+void bind_kernel(nanobind::module_& module);
+}  // namespace headrace

@@ -1,0 +1,7 @@
+#include "bind/bind.h"
+
+namespace nb = nanobind;
+
+namespace headrace {
+void bind_io(nb::module_& module) { (void)module; }
+}  // namespace headrace

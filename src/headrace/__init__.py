@@ -1,0 +1,1 @@
+"""Headrace: the unblocked way from storage to GPU memory for PyTorch training."""

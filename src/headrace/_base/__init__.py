@@ -1,0 +1,1 @@
+"""Units, clock, hashing, atomic files, machine facts: what every layer stands on."""

@@ -1,0 +1,155 @@
+"""The native part of headrace. Private: each function is wrapped by the package that owns it.
+
+Addresses and sizes are uint64 arrays; everything runs with the GIL released; nothing here raises for bad *content*
+(a status a row says what is wrong), only for wrong arguments (ValueError, TypeError).
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+# --- bind/io.cpp (owner: shards) -----------------------------------------------------------------------------------
+
+def read_ranges(
+    fds: npt.NDArray[np.int32],
+    offsets: npt.NDArray[np.uint64],
+    sizes: npt.NDArray[np.uint64],
+    addresses: npt.NDArray[np.uint64],
+) -> npt.NDArray[np.int32]:
+    """Reads N ranges of open files to N addresses (pread in a loop; neighbouring ranges of one file whose
+    destinations are neighbours too are joined into one read). Returns one int32 a range: 0 ok, > 0 errno,
+    -1 the file ended before the range did."""
+
+def open_files(paths: Sequence[bytes]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint64], npt.NDArray[np.int32]]:
+    """Opens N files for reading: (descriptors or -1, sizes in bytes, errno or 0). Directories give EISDIR."""
+
+def close_files(fds: npt.NDArray[np.int32]) -> None:
+    """Closes descriptors; -1 is passed over."""
+
+# --- bind/kernel.cpp (owner: kernel) -------------------------------------------------------------------------------
+
+OK: int  # 0
+UNSUPPORTED: int  # 1: not for this kernel (CMYK, 12-bit, arithmetic, lossless, not a JPEG): Pillow's turn
+CORRUPT: int  # 2
+OVER_LIMIT: int  # 3
+NEEDS_FULL: int  # 4: no end marker is found: Pillow's verdict decides
+
+FILTER_NEAREST: int  # 0
+FILTER_BILINEAR: int  # 2, numbers as PIL.Image.Resampling has them
+FILTER_BICUBIC: int  # 3
+
+class Pool:
+    """Threads that take samples from the batches handed in, first batch first, so that a thread that finds nothing
+    left of one batch goes on with the next. Rebuilt after a fork. With 0 threads the caller does the work."""
+
+    def __init__(self, num_threads: int) -> None: ...
+    @property
+    def num_threads(self) -> int: ...
+    def close(self) -> None:
+        """Ends the threads once the batches handed in are done. Idempotent."""
+
+class Geometry:
+    """What happens to the pixels before layout, as data. Kinds:
+
+    "full": the whole image, resized to (height, width) if those are not 0, else left as it is (all must be equal).
+    "random_resized_crop": scale, log_ratio, ratio, crop_op; crop, then resize to (height, width).
+    "resize_center_crop": Resize to resize_height x resize_width (or, where resize_width is 0, the shorter edge to
+        resize_height, longer edge int(resize_height * long / short), capped by max_size if not 0), then CenterCrop
+        (height, width); height = 0 means no crop (the rows of the batch must then turn out alike).
+    "resize_random_crop": the same with a random crop of op crop_op.
+    "center_crop", "random_crop": no resize (resize_height = 0).
+    "boxes": crop to the given box of each row, then resize to (height, width).
+
+    Padding (CenterCrop or RandomCrop larger than the image) is not known to the kernel: such rows are UNSUPPORTED.
+    """
+
+    def __init__(
+        self,
+        *,
+        kind: str,
+        height: int,
+        width: int,
+        filter: int = 2,
+        scale: tuple[float, float] = (0.08, 1.0),
+        ratio: tuple[float, float] = (0.75, 1.3333333333333333),
+        log_ratio: tuple[float, float] = (0.0, 0.0),
+        resize_height: int = 0,
+        resize_width: int = 0,
+        max_size: int = 0,
+        crop_op: int = 0,
+        flip_probability: float = 0.0,
+        flip_op: int = 0,
+        apply_exif: bool = False,
+        dct_scaling: bool = False,
+        max_pixels: int = 1 << 28,
+        max_scans: int = 500,
+        max_decoder_bytes: int = 1 << 30,
+    ) -> None: ...
+
+class BatchReport:
+    """What became of the rows."""
+
+    @property
+    def status(self) -> npt.NDArray[np.uint8]:
+        """Status of each row, shape (rows,)."""
+    @property
+    def params(self) -> npt.NDArray[np.int32]:
+        """Drawn geometry, shape (rows, 8): image height, image width (after EXIF where applied), top, left, height,
+        width of the crop box in the coordinates of what is cropped (the image, or the resized image), flip (0/1),
+        EXIF orientation (1 where ignored)."""
+    def message(self, row: int) -> str:
+        """What the decoder said of a row; empty where it is OK."""
+
+def run_jpegs(
+    pool: Pool,
+    geometry: Geometry,
+    addresses: npt.NDArray[np.uint64],
+    sizes: npt.NDArray[np.uint64],
+    keys: npt.NDArray[np.uint64],
+    out: npt.NDArray[Any],
+    rows: npt.NDArray[np.int64],
+    lut: npt.NDArray[Any] | None = None,
+    boxes: npt.NDArray[np.int32] | None = None,
+    flips: npt.NDArray[np.uint8] | None = None,
+) -> BatchReport:
+    """Decodes N JPEGs straight into `out[rows[i]]`.
+
+    `out` has shape (B, 3, H, W) or (B, H, W, 3) told apart by `layout`-free rule: `out.shape[1] == 3 and
+    out.shape[-1] != 3` is NCHW; NHWC otherwise; it may have 1-, 2- or 4-byte elements. Where these are not uint8,
+    `lut` (shape (3, 256), same element size) maps every channel value; with uint8 a lut is allowed too.
+    Rows that are not OK are filled with zeros. The result does not depend on the number of threads.
+    """
+
+def run_pixels(
+    pool: Pool,
+    geometry: Geometry,
+    addresses: npt.NDArray[np.uint64],
+    heights: npt.NDArray[np.int32],
+    widths: npt.NDArray[np.int32],
+    strides: npt.NDArray[np.int64],
+    keys: npt.NDArray[np.uint64],
+    out: npt.NDArray[Any],
+    rows: npt.NDArray[np.int64],
+    lut: npt.NDArray[Any] | None = None,
+    boxes: npt.NDArray[np.int32] | None = None,
+    flips: npt.NDArray[np.uint8] | None = None,
+) -> BatchReport:
+    """The same from RGB pixels (uint8, HWC, `strides` bytes from one row of pixels to the next)."""
+
+def decode_full(
+    pool: Pool,
+    addresses: npt.NDArray[np.uint64],
+    sizes: npt.NDArray[np.uint64],
+    apply_exif: bool = False,
+    max_pixels: int = 1 << 28,
+    max_scans: int = 500,
+    max_decoder_bytes: int = 1 << 30,
+) -> tuple[list[npt.NDArray[np.uint8] | None], BatchReport]:
+    """Whole images, RGB uint8 (H, W, 3), None where the status is not OK."""
+
+def probe(
+    addresses: npt.NDArray[np.uint64], sizes: npt.NDArray[np.uint64]
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
+    """Headers only: (height, width, components, progressive) a row, shape (rows, 4), and a status a row."""

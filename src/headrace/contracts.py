@@ -1,0 +1,173 @@
+"""Protocols and small frozen values through which the layers meet. Standard library and numpy types only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+I64: TypeAlias = npt.NDArray[np.int64]
+U64: TypeAlias = npt.NDArray[np.uint64]
+U8: TypeAlias = npt.NDArray[np.uint8]
+Bools: TypeAlias = npt.NDArray[np.bool_]
+
+Shuffle: TypeAlias = Literal["none", "full", "window"]
+"""Modes of order: dataset order, one permutation of everything, permutation inside windows of consecutive shards."""
+
+Tail: TypeAlias = Literal["drop", "pad", "keep"]
+"""What happens to the samples that do not fill the last global batch."""
+
+OnError: TypeAlias = Literal["raise", "skip"]
+
+Missing: TypeAlias = Literal["raise", "skip", "none"]
+
+Allocate: TypeAlias = Callable[[Sequence[int], npt.DTypeLike], npt.NDArray[Any]]
+"""`allocate(shape, dtype)` gives a C-contiguous, uninitialised array whose memory is a lease: it goes back to its
+ring when the last array or tensor that looks at it is gone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """How the samples of a dataset lie in its shards; all that an order may know of a dataset."""
+
+    samples: I64
+    """Samples of each shard, shape (shards,); sample ids count through the shards in their order."""
+    sizes: I64
+    """Size of each shard in bytes, shape (shards,)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What one rank delivers as one batch."""
+
+    index: int
+    """Position of the batch in its epoch on this rank, from 0."""
+    epoch: int
+    ids: I64
+    """Sample ids, shape (rows,)."""
+    valid: Bools
+    """False where a row only repeats another one to keep the ranks even, shape (rows,)."""
+    draws: I64 | None = None
+    """`draw` of the sample key, shape (rows,): None means 0 everywhere."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ByteColumn:
+    """The encoded bytes of one field for the rows of one batch, wherever they lie in memory."""
+
+    addresses: U64
+    """Address of the first byte of each row, shape (rows,)."""
+    sizes: U64
+    """Size of each row in bytes, shape (rows,)."""
+    present: Bools
+    """False where the sample lacks the field (address and size are 0 there), shape (rows,)."""
+    owner: object
+    """Keeps the memory alive."""
+    extensions: Sequence[str] | None = None
+    """Extension of each row without the dot, where an entry has alternatives (`jpg;png`)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueColumn:
+    """Values of one field that need no decoding (labels of a folder tree, columns of a list)."""
+
+    values: Sequence[Any] | npt.NDArray[Any]
+
+
+Column: TypeAlias = ByteColumn | ValueColumn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleName:
+    """Where a sample comes from, for errors and `extras`."""
+
+    shard: str | None
+    """URL of the shard, or None for loose files."""
+    key: str
+    """Key in the shard, or path of the loose file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """A row that could not be made, and why. The row's memory holds zeros."""
+
+    row: int
+    error: Exception
+
+
+class Recorder(Protocol):
+    """Takes what the stages of a loader measure. Safe to call from any thread; cheap."""
+
+    def add(self, stage: str, busy_s: float, *, items: int = 1, size_bytes: int = 0) -> None:
+        """Records one piece of work of a stage that took `busy_s` seconds."""
+
+    def wait(self, stage: str, waited_s: float) -> None:
+        """Records that a stage waited for `waited_s` seconds."""
+
+    def count(self, event: str, num: int = 1) -> None:
+        """Counts an event (skipped samples, fresh slots, Pillow fallbacks, ...)."""
+
+    def fill(self, queue: str, num: int, capacity: int) -> None:
+        """Records how full a queue is at this moment."""
+
+
+class BatchSource(Protocol):
+    """What a dataset offers a loader so that bytes are fetched by the batch."""
+
+    def layout(self) -> Layout:
+        """The shards of the dataset; one shard of all samples where there are none."""
+
+    def identity(self) -> Mapping[str, Any]:
+        """JSON-serialisable facts that make two datasets the same one; no absolute path, no time."""
+
+    def fetch(self, ids: I64, allocate: Allocate) -> Mapping[str, Column]:
+        """The columns of these samples. Called from I/O threads; releases the GIL while it reads."""
+
+    def names(self, ids: I64) -> Sequence[SampleName]:
+        """Names of these samples, for errors and `extras`; not on the hot path."""
+
+
+class StepWork(Protocol):
+    """The work of a step as an engine sees it: two calls, each from several threads for different steps."""
+
+    def size_bytes(self, step: Step) -> int:
+        """Upper estimate of the memory that the step holds while it is in flight."""
+
+    def fetch(self, step: Step, allocate: Allocate) -> Any:
+        """Gets the bytes. On an I/O thread."""
+
+    def run(self, step: Step, fetched: Any, allocate: Allocate) -> Any:
+        """Makes the batch. On a worker."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delivered:
+    """A batch as an engine hands it over."""
+
+    step: Step
+    batch: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageLimits:
+    """Limits that are checked before memory is taken."""
+
+    pixels: int = 1 << 28
+    """Width x height."""
+    scans: int = 500
+    """Scans of a progressive JPEG."""
+    decoder_bytes: int = 1 << 30
+    """Memory of one decoder beside the pixels."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainLine:
+    """One decision and its reason."""
+
+    topic: str
+    choice: str
+    reason: str
+    details: Mapping[str, Any] = field(default_factory=dict)
