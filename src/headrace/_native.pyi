@@ -113,12 +113,13 @@ def run_jpegs(
     lut: npt.NDArray[Any] | None = None,
     boxes: npt.NDArray[np.int32] | None = None,
     flips: npt.NDArray[np.uint8] | None = None,
+    channels_last: bool = False,
 ) -> BatchReport:
     """Decodes N JPEGs straight into `out[rows[i]]`.
 
-    `out` has shape (B, 3, H, W) or (B, H, W, 3) told apart by `layout`-free rule: `out.shape[1] == 3 and
-    out.shape[-1] != 3` is NCHW; NHWC otherwise; it may have 1-, 2- or 4-byte elements. Where these are not uint8,
-    `lut` (shape (3, 256), same element size) maps every channel value; with uint8 a lut is allowed too.
+    `out` is C-contiguous of shape (B, 3, H, W), or (B, H, W, 3) with `channels_last`; it may have 1-, 2- or 4-byte
+    elements. Where these are not uint8, `lut` (shape (3, 256), same element size) maps every channel value; with
+    uint8 a lut is allowed too. `boxes` (rows, 4: top, left, height, width) and `flips` replace the draws.
     Rows that are not OK are filled with zeros. The result does not depend on the number of threads.
     """
 
@@ -135,6 +136,7 @@ def run_pixels(
     lut: npt.NDArray[Any] | None = None,
     boxes: npt.NDArray[np.int32] | None = None,
     flips: npt.NDArray[np.uint8] | None = None,
+    channels_last: bool = False,
 ) -> BatchReport:
     """The same from RGB pixels (uint8, HWC, `strides` bytes from one row of pixels to the next)."""
 
