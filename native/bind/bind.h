@@ -6,4 +6,5 @@ namespace headrace {
 void bind_tar(nanobind::module_& module);
 void bind_io(nanobind::module_& module);
 void bind_kernel(nanobind::module_& module);
+void bind_resample(nanobind::module_& module);
 }  // namespace headrace

@@ -5,4 +5,5 @@ NB_MODULE(_native, module) {
   headrace::bind_tar(module);
   headrace::bind_io(module);
   headrace::bind_kernel(module);
+  headrace::bind_resample(module);
 }

@@ -155,3 +155,33 @@ def probe(
     addresses: npt.NDArray[np.uint64], sizes: npt.NDArray[np.uint64]
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
     """Headers only: (height, width, components, progressive) a row, shape (rows, 4), and a status a row."""
+
+# --- bind/resample.cpp (owner: kernel): the passes of the kernel one by one, for property tests ----------------------
+
+def simd_paths() -> list[str]:
+    """Instruction sets that this machine runs, fastest first; "portable" is always the last."""
+
+def resize_pixels(
+    pixels: npt.NDArray[np.uint8],
+    out_height: int,
+    out_width: int,
+    *,
+    window: tuple[int, int, int, int] | None = None,
+    filter: int = 2,
+    path: str = "auto",
+) -> npt.NDArray[np.uint8]:
+    """Window (top, left, height, width; default: all) of the resize of uint8 pixels (H, W, 3 or 4) to (out_height,
+    out_width), as (height, width, 3). The fourth channel is ignored. Only the part of the pixels that the window needs
+    is read."""
+
+def lay_out_pixels(
+    pixels: npt.NDArray[np.uint8],
+    out: npt.NDArray[Any],
+    *,
+    flip: bool = False,
+    channels_last: bool = False,
+    lut: npt.NDArray[Any] | None = None,
+    path: str = "auto",
+) -> None:
+    """Writes uint8 pixels (H, W, 3 or 4) into `out`, (3, H, W) or (H, W, 3) with `channels_last`, of 1-, 2- or 4-byte
+    elements, mapped by `lut` (3, 256) where given, mirrored where `flip` is set."""
