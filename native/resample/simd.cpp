@@ -7,6 +7,9 @@ namespace {
 
 std::vector<const SimdPath*> find_paths() {
   std::vector<const SimdPath*> paths;
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2")) paths.push_back(&avx2_path);
+#endif
   paths.push_back(&portable_path);
   return paths;
 }

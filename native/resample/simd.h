@@ -32,6 +32,12 @@ struct SimdPath {
 };
 
 extern const SimdPath portable_path;
+#if defined(__x86_64__)
+extern const SimdPath avx2_path;
+#endif
+#if defined(__aarch64__)
+extern const SimdPath neon_path;
+#endif
 
 /// What this machine can run, fastest first; the last is always the portable path.
 std::span<const SimdPath* const> simd_paths();

@@ -1,0 +1,256 @@
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "resample/simd.h"
+
+// A weight has 23 bits and a sign, a multiplication of this instruction set that adds up pairs takes 16 bits. So each
+// weight is cut into a high part and low_bits low bits, both are summed up apart, and put together before rounding.
+// Integer sums are exact, in whatever order; where one of the two wraps around, the whole is right all the same, as it
+// fits its 32 bits.
+
+#define HEADRACE_AVX2 __attribute__((target("avx2")))
+
+namespace headrace {
+namespace {
+
+constexpr int low_bits = 11;
+
+int16_t high_part(int32_t weight) { return static_cast<int16_t>(weight >> low_bits); }
+int16_t low_part(int32_t weight) { return static_cast<int16_t>(weight & ((1 << low_bits) - 1)); }
+
+// Sums of one block of outputs.
+struct Sums {
+  __m256i high, low;
+};
+
+HEADRACE_AVX2 inline Sums zero_sums() { return {_mm256_setzero_si256(), _mm256_setzero_si256()}; }
+
+HEADRACE_AVX2 inline void add(Sums& sums, __m256i pairs, __m256i high_weights, __m256i low_weights) {
+  sums.high = _mm256_add_epi32(sums.high, _mm256_madd_epi16(pairs, high_weights));
+  sums.low = _mm256_add_epi32(sums.low, _mm256_madd_epi16(pairs, low_weights));
+}
+
+HEADRACE_AVX2 inline __m256i rounded(const Sums& sums) {
+  const __m256i total = _mm256_add_epi32(_mm256_slli_epi32(sums.high, low_bits), sums.low);
+  return _mm256_srai_epi32(_mm256_add_epi32(total, _mm256_set1_epi32(weight_half)), weight_bits);
+}
+
+// --- Horizontal ------------------------------------------------------------------------------------------------------
+// Two outputs at a time, one in each half of a register; for two taps the half holds r0 r1 g0 g1 b0 b1 x0 x1.
+
+// For each pair of outputs and each pair of taps: high weights, low weights.
+void arrange(Taps& taps, int begin) {
+  const int parity = begin & 1;
+  if (taps.lanes_parity == parity) return;
+  taps.lanes_parity = parity;
+  const int tap_pairs = taps.stride / 2, output_pairs = (taps.out_size - parity + 1) / 2;
+  taps.lanes.resize(static_cast<size_t>(output_pairs) * tap_pairs * 2);
+  WeightLanes* lanes = taps.lanes.data();
+  for (int pair = 0; pair < output_pairs; ++pair) {
+    const int output = parity + 2 * pair;
+    const int32_t* left = taps.weights_of(output);
+    const int32_t* right = output + 1 < taps.out_size ? taps.weights_of(output + 1) : left;
+    for (int tap = 0; tap < taps.stride; tap += 2, lanes += 2) {
+      for (int i = 0; i < 8; ++i) {
+        lanes[0].values[i] = high_part(left[tap + i % 2]);
+        lanes[0].values[8 + i] = high_part(right[tap + i % 2]);
+        lanes[1].values[i] = low_part(left[tap + i % 2]);
+        lanes[1].values[8 + i] = low_part(right[tap + i % 2]);
+      }
+    }
+  }
+}
+
+template <int BytesPerPixel>
+HEADRACE_AVX2 inline __m256i pair_mask(int first_pixel) {
+  constexpr char none = static_cast<char>(0x80);
+  const auto at = [&](int pixel, int channel) {
+    return static_cast<char>((first_pixel + pixel) * BytesPerPixel + channel);
+  };
+  return _mm256_broadcastsi128_si256(_mm_setr_epi8(at(0, 0), none, at(1, 0), none, at(0, 1), none, at(1, 1), none,  //
+                                                   at(0, 2), none, at(1, 2), none, none, none, none, none));
+}
+
+HEADRACE_AVX2 inline __m256i load_two(const uint8_t* left, const uint8_t* right) {
+  const __m256i low = _mm256_castsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(left)));
+  return _mm256_inserti128_si256(low, _mm_loadu_si128(reinterpret_cast<const __m128i*>(right)), 1);
+}
+
+// Sums for two outputs, whose pixels begin at `left` and `right`. TapPairs: 0 where known at run time alone.
+template <int BytesPerPixel, int TapPairs>
+HEADRACE_AVX2 inline __m256i two_outputs(const uint8_t* left, const uint8_t* right, const WeightLanes* lanes,
+                                         int tap_pairs) {
+  const __m256i mask = pair_mask<BytesPerPixel>(0), next_mask = pair_mask<BytesPerPixel>(2);
+  const auto* weights = reinterpret_cast<const __m256i*>(lanes);
+  const int num = TapPairs != 0 ? TapPairs : tap_pairs;
+  Sums sums = zero_sums();
+  int pair = 0;
+  for (; pair + 2 <= num; pair += 2) {
+    const ptrdiff_t offset = static_cast<ptrdiff_t>(pair) * 2 * BytesPerPixel;
+    const __m256i pixels = load_two(left + offset, right + offset);
+    add(sums, _mm256_shuffle_epi8(pixels, mask), weights[2 * pair], weights[2 * pair + 1]);
+    add(sums, _mm256_shuffle_epi8(pixels, next_mask), weights[2 * pair + 2], weights[2 * pair + 3]);
+  }
+  if (pair < num) {
+    const ptrdiff_t offset = static_cast<ptrdiff_t>(pair) * 2 * BytesPerPixel;
+    const __m256i pixels = load_two(left + offset, right + offset);
+    add(sums, _mm256_shuffle_epi8(pixels, mask), weights[2 * pair], weights[2 * pair + 1]);
+  }
+  return rounded(sums);
+}
+
+template <int BytesPerPixel, int TapPairs>
+HEADRACE_AVX2 void horizontal(const uint8_t* row, int origin, const Taps& taps, int begin, int count, uint8_t* dst) {
+  const int tap_pairs = taps.stride / 2;
+  const int32_t* first = taps.first.data() + begin;
+  const WeightLanes* lanes = taps.lanes.data() + static_cast<size_t>(begin / 2) * tap_pairs * 2;
+  const auto pixel = [&](int i) {
+    return row + static_cast<ptrdiff_t>(first[std::min(i, count - 1)] - origin) * BytesPerPixel;
+  };
+  for (int i = 0; i < count; i += 4, lanes += static_cast<ptrdiff_t>(tap_pairs) * 4) {
+    const __m256i one = two_outputs<BytesPerPixel, TapPairs>(pixel(i), pixel(i + 1), lanes, tap_pairs);
+    const bool has_more = i + 2 < count;
+    const __m256i two = has_more ? two_outputs<BytesPerPixel, TapPairs>(pixel(i + 2), pixel(i + 3),
+                                                                        lanes + 2 * tap_pairs, tap_pairs)
+                                 : one;
+    const __m256i words = _mm256_packs_epi32(one, two);  // outputs 0 2 | 1 3
+    const __m256i bytes = _mm256_packus_epi16(words, words);
+    const __m128i out = _mm_unpacklo_epi32(_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1));
+    if (i + 4 <= count) {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(dst + 4 * i), out);
+    } else {
+      alignas(16) uint8_t last[16];
+      _mm_store_si128(reinterpret_cast<__m128i*>(last), out);
+      std::memcpy(dst + 4 * i, last, static_cast<size_t>(count - i) * 4);
+    }
+  }
+}
+
+template <int BytesPerPixel>
+void horizontal_of(const uint8_t* row, int origin, const Taps& taps, int begin, int count, uint8_t* dst) {
+  switch (taps.stride / 2) {
+    case 1: return horizontal<BytesPerPixel, 1>(row, origin, taps, begin, count, dst);
+    case 2: return horizontal<BytesPerPixel, 2>(row, origin, taps, begin, count, dst);
+    case 3: return horizontal<BytesPerPixel, 3>(row, origin, taps, begin, count, dst);
+    default: return horizontal<BytesPerPixel, 0>(row, origin, taps, begin, count, dst);
+  }
+}
+
+void horizontal_any(const uint8_t* row, int bytes_per_pixel, int origin, const Taps& taps, int begin, int count,
+                    uint8_t* dst) {
+  if (bytes_per_pixel == 4) {
+    horizontal_of<4>(row, origin, taps, begin, count, dst);
+  } else {
+    horizontal_of<3>(row, origin, taps, begin, count, dst);
+  }
+}
+
+// --- Vertical --------------------------------------------------------------------------------------------------------
+// Bytes of two rows interleaved make the pairs; 32 bytes at a time.
+
+constexpr size_t block = 32;
+
+HEADRACE_AVX2 inline void add_rows(Sums (&sums)[4], __m256i upper, __m256i lower, __m256i high, __m256i low) {
+  const __m256i zero = _mm256_setzero_si256();
+  const __m256i left = _mm256_unpacklo_epi8(upper, lower), right = _mm256_unpackhi_epi8(upper, lower);
+  add(sums[0], _mm256_unpacklo_epi8(left, zero), high, low);
+  add(sums[1], _mm256_unpackhi_epi8(left, zero), high, low);
+  add(sums[2], _mm256_unpacklo_epi8(right, zero), high, low);
+  add(sums[3], _mm256_unpackhi_epi8(right, zero), high, low);
+}
+
+HEADRACE_AVX2 inline __m256i pair_of(int16_t upper, int16_t lower) {
+  return _mm256_set1_epi32(static_cast<uint16_t>(upper) | static_cast<int32_t>(lower) * 65536);
+}
+
+HEADRACE_AVX2 inline __m256i load(const uint8_t* bytes) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes));
+}
+
+HEADRACE_AVX2 inline void vertical_block(const uint8_t* const* rows, const int32_t* weights, int num_rows, size_t at,
+                                         uint8_t* dst) {
+  Sums sums[4] = {zero_sums(), zero_sums(), zero_sums(), zero_sums()};
+  for (int row = 0; row < num_rows; row += 2) {
+    const bool paired = row + 1 < num_rows;
+    const int32_t upper = weights[row], lower = paired ? weights[row + 1] : 0;
+    add_rows(sums, load(rows[row] + at), load(rows[paired ? row + 1 : row] + at),
+             pair_of(high_part(upper), high_part(lower)), pair_of(low_part(upper), low_part(lower)));
+  }
+  const __m256i left = _mm256_packs_epi32(rounded(sums[0]), rounded(sums[1]));
+  const __m256i right = _mm256_packs_epi32(rounded(sums[2]), rounded(sums[3]));
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(dst + at), _mm256_packus_epi16(left, right));
+}
+
+HEADRACE_AVX2 void vertical(const uint8_t* const* rows, const int32_t* weights, int num_rows, size_t num_bytes,
+                            uint8_t* dst) {
+  if (num_bytes < block) return portable_path.vertical(rows, weights, num_rows, num_bytes, dst);
+  for (size_t at = 0; at + block <= num_bytes; at += block) vertical_block(rows, weights, num_rows, at, dst);
+  // The rest overlaps what is done already: the same sums once more.
+  if (num_bytes % block != 0) vertical_block(rows, weights, num_rows, num_bytes - block, dst);
+}
+
+// --- Layout ----------------------------------------------------------------------------------------------------------
+
+// Eight pixels as R x 8, G x 8, B x 8, X x 8, from right to left where `flip` is set.
+HEADRACE_AVX2 inline __m256i planes_of_eight(const uint8_t* pixels, bool flip) {
+  const __m256i by_channel = _mm256_broadcastsi128_si256(
+      flip ? _mm_setr_epi8(12, 8, 4, 0, 13, 9, 5, 1, 14, 10, 6, 2, 15, 11, 7, 3)
+           : _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
+  const __m256i order = flip ? _mm256_setr_epi32(4, 0, 5, 1, 6, 2, 7, 3) : _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+  return _mm256_permutevar8x32_epi32(_mm256_shuffle_epi8(load(pixels), by_channel), order);
+}
+
+HEADRACE_AVX2 inline void store(uint8_t* to, __m256i bytes) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), bytes);
+}
+
+// Writes outputs [x, x + 32).
+HEADRACE_AVX2 inline void split_block(const uint8_t* row, int width, bool flip, int x, uint8_t* red, uint8_t* green,
+                                      uint8_t* blue) {
+  __m256i eights[4];
+  for (int i = 0; i < 4; ++i) {
+    const int begin = x + 8 * i;
+    eights[i] = planes_of_eight(row + 4 * static_cast<ptrdiff_t>(flip ? width - 8 - begin : begin), flip);
+  }
+  // 64-bit lanes R G B X of four eights: a 4 x 4 transpose, of which the last row is not needed.
+  const __m256i rb01 = _mm256_unpacklo_epi64(eights[0], eights[1]), gx01 = _mm256_unpackhi_epi64(eights[0], eights[1]);
+  const __m256i rb23 = _mm256_unpacklo_epi64(eights[2], eights[3]), gx23 = _mm256_unpackhi_epi64(eights[2], eights[3]);
+  store(red + x, _mm256_permute2x128_si256(rb01, rb23, 0x20));
+  store(green + x, _mm256_permute2x128_si256(gx01, gx23, 0x20));
+  store(blue + x, _mm256_permute2x128_si256(rb01, rb23, 0x31));
+}
+
+HEADRACE_AVX2 void split(const uint8_t* row, int width, bool flip, uint8_t* red, uint8_t* green, uint8_t* blue) {
+  constexpr int step = 32;
+  if (width < step) return portable_path.split(row, width, flip, red, green, blue);
+  for (int x = 0; x + step <= width; x += step) split_block(row, width, flip, x, red, green, blue);
+  if (width % step != 0) split_block(row, width, flip, width - step, red, green, blue);
+}
+
+// Writes 12 bytes for outputs [x, x + 4), and 4 more that the next ones write over.
+HEADRACE_AVX2 inline void pack_block(const uint8_t* row, int width, bool flip, int x, uint8_t* dst) {
+  const __m128i order = flip ? _mm_setr_epi8(12, 13, 14, 8, 9, 10, 4, 5, 6, 0, 1, 2, -1, -1, -1, -1)
+                             : _mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1);
+  const uint8_t* pixels = row + 4 * static_cast<ptrdiff_t>(flip ? width - 4 - x : x);
+  const __m128i packed = _mm_shuffle_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(pixels)), order);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(dst + 3 * static_cast<ptrdiff_t>(x)), packed);
+}
+
+HEADRACE_AVX2 void pack(const uint8_t* row, int width, bool flip, uint8_t* dst) {
+  constexpr int step = 4;
+  int x = 0;
+  for (; x + step + 2 <= width; x += step) pack_block(row, width, flip, x, dst);
+  const int rest = width - x;
+  const uint8_t* pixels = row + 4 * static_cast<ptrdiff_t>(flip ? 0 : x);
+  portable_path.pack(pixels, rest, flip, dst + 3 * static_cast<ptrdiff_t>(x));
+}
+
+}  // namespace
+
+const SimdPath avx2_path{"avx2", arrange, horizontal_any, vertical, split, pack};
+
+}  // namespace headrace
+#endif
