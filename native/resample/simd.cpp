@@ -10,6 +10,9 @@ std::vector<const SimdPath*> find_paths() {
 #if defined(__x86_64__)
   if (__builtin_cpu_supports("avx2")) paths.push_back(&avx2_path);
 #endif
+#if defined(__aarch64__)
+  paths.push_back(&neon_path);  // every aarch64 processor has it
+#endif
   paths.push_back(&portable_path);
   return paths;
 }
