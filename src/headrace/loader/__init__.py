@@ -1,0 +1,1 @@
+"""The loader: options, composition, state."""

@@ -1,0 +1,19 @@
+"""Which sample comes when, on which rank: a pure function of dataset, seed, epoch and topology."""
+
+from headrace.order.epoch import EpochOrder, open_epoch
+from headrace.order.fingerprint import fingerprint
+from headrace.order.spec import OrderSpec, default_canonical_nodes
+from headrace.order.state import OrderState, check_compatible, state_at
+from headrace.order.topology import Topology
+
+__all__ = [
+    "EpochOrder",
+    "OrderSpec",
+    "OrderState",
+    "Topology",
+    "check_compatible",
+    "default_canonical_nodes",
+    "fingerprint",
+    "open_epoch",
+    "state_at",
+]

@@ -1,0 +1,184 @@
+"""Where a run stands in its order, as a value that is saved and loaded.
+
+A position counts samples, not steps, so that it means the same on any number of ranks: with C canonical nodes, each
+sequence has delivered `samples_delivered` / C of its positions, whatever the batches were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal
+
+from headrace.contracts import Shuffle, Tail
+from headrace.errors import OrderError
+from headrace.order.epoch import EpochOrder
+
+FORMAT = 1
+
+OnBatchChange = Literal["refuse", "continue"]
+
+SAME_DATASET = ("num_samples", "num_shards", "fingerprint")
+"""Fields that tell datasets apart, the most telling first."""
+
+SAME_ORDER = ("seed", "shuffle", "window_samples", "canonical_nodes", "tail")
+"""Fields that must not change inside a run."""
+
+INSIDE_STEP = ("global_batch", "batch_size", "world_size")
+"""Fields that must not change between the batches of one global step."""
+
+REMEDIES = {
+    "num_samples": "Load the state with the dataset that it was saved with",
+    "num_shards": "Load the state with the list of shards that it was saved with",
+    "fingerprint": "Load the state with the dataset that it was saved with, its shards in the same order",
+    "seed": "Make the loader with seed={saved}",
+    "shuffle": "Make the loader with shuffle={saved!r}",
+    "window_samples": "Make the loader with window_samples={saved}",
+    "canonical_nodes": "Make the loader with canonical_nodes={saved}",
+    "tail": "Make the loader with tail={saved!r}",
+    "global_batch": "Keep batch_size x ranks x accumulate at {saved}, or pass on_batch_change='continue' to deliver "
+    "the rest of the epoch in the new batches",
+    "batch_size": "The state was saved between the batches of one global step: keep batch_size={saved}, or save after "
+    "a whole number of global steps",
+    "world_size": "The state was saved between the batches of one global step: resume on {saved} ranks, or save after "
+    "a whole number of global steps",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderState:
+    """A position in an order, and all that must be the same for it to mean anything."""
+
+    fingerprint: str
+    """Of the dataset."""
+    num_samples: int
+    num_shards: int
+    seed: int
+    shuffle: Shuffle
+    window_samples: int
+    """Least number of samples in a window; 0 outside of window mode."""
+    canonical_nodes: int
+    tail: Tail | None
+    """As it was asked for: None is decided anew by the number of ranks."""
+    global_batch: int
+    batch_size: int
+    """Rows of a batch on one rank; matters only inside a global step, as the next."""
+    world_size: int
+    epoch: int
+    """Epoch that the next batch belongs to."""
+    samples_delivered: int
+    """Samples of that epoch delivered in whole global steps, over all ranks."""
+    rank_batches: int = 0
+    """Batches that each rank delivered of the global step after them; 0 unless batches are accumulated."""
+    sources: tuple[int, ...] = ()
+    """Position in each source of a mixed dataset."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The state as JSON-serialisable values, under 1 KB unless there are dozens of sources."""
+        return {"format": FORMAT, **asdict(self), "sources": list(self.sources)}
+
+    @staticmethod
+    def from_dict(values: Mapping[str, Any]) -> OrderState:
+        """The state that `to_dict` wrote.
+
+        Raises:
+            OrderError: A newer format, or a field that is missing, unknown or of the wrong type.
+        """
+        _check_format(values)
+        names = {field.name for field in fields(OrderState)}
+        if set(values) - {"format"} != names:
+            raise OrderError(
+                "This is not the state of a loader",
+                got=f"missing {sorted(names - set(values))}, unknown {sorted(set(values) - names - {'format'})}",
+                accepted="what state_dict() returned",
+            )
+        for name in names:
+            _check_type(name, values[name])
+        return OrderState(**{**{name: values[name] for name in names}, "sources": tuple(values["sources"])})
+
+
+def state_at(
+    order: EpochOrder, batches: int, *, fingerprint: str, tail: Tail | None, sources: tuple[int, ...] = ()
+) -> OrderState:
+    """The state of a rank that has delivered `batches` batches of an epoch since it was opened.
+
+    Args:
+        order: The epoch.
+        batches: 0 to `order.num_steps`.
+        fingerprint: Of the dataset.
+        tail: The tail as the user asked for it.
+        sources: Position in each source of a mixed dataset.
+    """
+    spec = order.spec
+    steps, rank_batches = divmod(batches, spec.accumulate)
+    if batches == order.num_steps:
+        steps, rank_batches = order.num_global_steps, 0
+    return OrderState(
+        fingerprint=fingerprint,
+        num_samples=spec.num_samples,
+        num_shards=len(spec.layout.samples),
+        seed=spec.seed,
+        shuffle=spec.shuffle,
+        window_samples=spec.least_window_samples if spec.shuffle == "window" else 0,
+        canonical_nodes=spec.canonical_nodes,
+        tail=tail,
+        global_batch=spec.global_batch,
+        batch_size=spec.batch_size,
+        world_size=spec.world_size,
+        epoch=order.epoch,
+        samples_delivered=min(order.start + steps * spec.global_batch, spec.num_samples),
+        rank_batches=rank_batches,
+        sources=sources,
+    )
+
+
+def check_compatible(saved: OrderState, current: OrderState, on_batch_change: OnBatchChange = "refuse") -> None:
+    """Checks that a saved state can be continued by a loader whose own state, at any position, is `current`.
+
+    Raises:
+        OrderError: Another dataset, another order or another global batch; the field and both values are named.
+    """
+    names = [*SAME_DATASET, *SAME_ORDER]
+    if on_batch_change == "refuse":
+        names.append("global_batch")
+    for name in names:
+        _check_same(name, getattr(saved, name), getattr(current, name))
+    if saved.rank_batches:
+        for name in INSIDE_STEP:
+            _check_same(name, getattr(saved, name), getattr(current, name))
+
+
+def _check_same(name: str, saved: object, current: object) -> None:
+    if saved != current:
+        raise OrderError(
+            f"The state does not fit this loader: {name} differs",
+            got=f"{name}={saved!r} in the state, {current!r} here",
+            accepted=f"{name}={current!r}",
+            remedy=REMEDIES[name].format(saved=saved),
+        )
+
+
+def _check_format(values: Mapping[str, Any]) -> None:
+    number = values.get("format")
+    if number != FORMAT:
+        newer = isinstance(number, int) and number > FORMAT
+        raise OrderError(
+            "The state has a newer format" if newer else "This is not the state of a loader",
+            got=f"format={number!r}",
+            accepted=f"format={FORMAT}",
+            remedy="Load it with the version of headrace that saved it, or a later one" if newer else None,
+        )
+
+
+def _check_type(name: str, value: object) -> None:
+    """Types as JSON keeps them."""
+    if name in ("fingerprint", "shuffle"):
+        fits = isinstance(value, str)
+    elif name == "tail":
+        fits = value is None or isinstance(value, str)
+    elif name == "sources":
+        fits = isinstance(value, list | tuple) and all(isinstance(item, int) for item in value)
+    else:
+        fits = isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    if not fits:
+        raise OrderError(f"The state is damaged: {name} has the wrong type", got=repr(value))

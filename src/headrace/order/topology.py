@@ -1,0 +1,50 @@
+"""Where a process stands among the processes of a job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headrace.errors import OptionError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Topology:
+    """A rank among the data-parallel ranks of a job.
+
+    Raises:
+        OptionError: A number that does not fit the others.
+    """
+
+    rank: int = 0
+    """Rank, from 0."""
+    world_size: int = 1
+    """Number of ranks."""
+    local_rank: int = 0
+    """Rank among those of the same node."""
+    local_world_size: int = 1
+    """Number of ranks on the node."""
+    node: int = 0
+    """Node, from 0."""
+    num_nodes: int = 1
+    """Number of nodes."""
+
+    def __post_init__(self) -> None:
+        for position, size in (("rank", "world_size"), ("local_rank", "local_world_size"), ("node", "num_nodes")):
+            self._check(position, size)
+        for smaller in ("local_world_size", "num_nodes"):
+            if getattr(self, smaller) > self.world_size:
+                raise OptionError(
+                    f"{smaller} is larger than world_size",
+                    got=f"{smaller}={getattr(self, smaller)}, world_size={self.world_size}",
+                    accepted=f"1 to {self.world_size}",
+                )
+
+    def _check(self, position: str, size: str) -> None:
+        """A position lies below its size, and both are integers."""
+        at, num = getattr(self, position), getattr(self, size)
+        if not isinstance(at, int) or not isinstance(num, int) or num < 1 or not 0 <= at < num:
+            raise OptionError(
+                f"{position} does not fit {size}",
+                got=f"{position}={at!r}, {size}={num!r}",
+                accepted=f"integers with 0 <= {position} < {size}",
+            )
