@@ -55,7 +55,7 @@ def draw_box(size: tuple[int, int], target: tuple[int, int], stream: random.Rand
 
 def photographs(wallpaper: Path, seed: int) -> Iterator[tuple[Image.Image, int]]:
     """Photographs cut from one wallpaper and the quality to save each with, without end."""
-    stream = random.Random(f"{seed}:{wallpaper.name}")  # noqa: S311 - pictures, not secrets
+    stream = random.Random(f"{seed}:{wallpaper.name}")
     whole = Image.open(wallpaper).convert("RGB")
     while True:
         target = stream.choice(SIZES)

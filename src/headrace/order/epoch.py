@@ -29,7 +29,7 @@ class Sequences(Protocol):
 class DatasetSequence:
     """The one sequence of dataset order."""
 
-    def at(self, node: int, positions: I64) -> I64:  # noqa: ARG002 - there is one node only
+    def at(self, node: int, positions: I64) -> I64:
         """Sample ids at these positions."""
         return positions
 
@@ -40,7 +40,7 @@ class FullSequence:
     def __init__(self, num_samples: int, key: int) -> None:
         self._permutation = permutation(num_samples, key)
 
-    def at(self, node: int, positions: I64) -> I64:  # noqa: ARG002 - there is one node only
+    def at(self, node: int, positions: I64) -> I64:
         """Sample ids at these positions."""
         return self._permutation.at(positions)
 
@@ -128,9 +128,7 @@ class EpochOrder:
         rank, block = key
         first = block * self._block_steps
         rows = self.spec.rank_rows
-        return self._full_rows(
-            first, min(first + self._block_steps, self._num_full), rank * rows, (rank + 1) * rows
-        )
+        return self._full_rows(first, min(first + self._block_steps, self._num_full), rank * rows, (rank + 1) * rows)
 
     def _full_rows(self, first_step: int, last_step: int, first_row: int, last_row: int) -> I64:
         """Rows [first_row, last_row) of full steps [first_step, last_step), shape (steps, rows)."""
@@ -142,7 +140,9 @@ class EpochOrder:
             num_rows = span.last_row - span.first_row
             positions = starts[:, None] + (span.offset + np.arange(num_rows, dtype=np.int64))
             column = span.first_row - first_row
-            ids[:, column : column + num_rows] = self._sequences.at(span.node, positions.ravel()).reshape(positions.shape)
+            ids[:, column : column + num_rows] = self._sequences.at(span.node, positions.ravel()).reshape(
+                positions.shape
+            )
         return ids
 
     def _rest(self, first_row: int, last_row: int) -> tuple[I64, Bools]:

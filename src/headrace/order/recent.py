@@ -27,6 +27,7 @@ class Recent(Generic[K, V]):
         self._values: dict[K, V] = {}
 
     def __call__(self, key: K) -> V:
+        """The value of a key, made now unless it is kept."""
         values = self._values
         if key in values:
             return values[key]

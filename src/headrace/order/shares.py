@@ -27,13 +27,18 @@ class Deal:
         self._first_ids = (np.cumsum(layout.samples) - layout.samples)[order]
 
     def stretches(self, begin: int, end: int) -> tuple[I64, I64]:
-        """First sample id and number of samples of each stretch in [begin, end) of the line, shape (stretches,)."""
+        """First sample id and number of samples of each stretch in [begin, end) of the line, shape (stretches,).
+
+        Empty shards make no stretch.
+        """
         low = int(np.searchsorted(self._ends, begin, side="right"))
         high = int(np.searchsorted(self._ends, end, side="left")) + 1
         ends, counts = self._ends[low:high], self._counts[low:high]
         starts = ends - counts
         cut = np.maximum(begin - starts, 0)
-        return self._first_ids[low:high] + cut, np.minimum(ends, end) - starts - cut
+        counts = np.minimum(ends, end) - starts - cut
+        filled = counts > 0
+        return (self._first_ids[low:high] + cut)[filled], counts[filled]
 
 
 class Share:

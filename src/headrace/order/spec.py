@@ -109,8 +109,10 @@ class OrderSpec:
 
 
 def default_canonical_nodes(num_nodes: int, global_batch: int) -> int:
-    """The number of canonical nodes at the first start: the nodes there are, or the next smaller number that divides
-    the global batch."""
+    """The number of canonical nodes at the first start.
+
+    It is the number of nodes there are, or the next smaller one that divides the global batch.
+    """
     return next(nodes for nodes in range(min(num_nodes, global_batch), 0, -1) if global_batch % nodes == 0)
 
 

@@ -59,7 +59,7 @@ def test_any_position_alone_is_as_in_the_whole(size, key, split):
     assert permutation(size, key).at(np.array([position], dtype=np.int64))[0] == elements[position]
 
 
-@pytest.mark.parametrize(("size", "key"), GOLDEN)
+@pytest.mark.parametrize("size, key", GOLDEN)
 def test_golden_vectors(size, key):
     assert permutation(size, key).at(np.arange(8, dtype=np.int64)).tolist() == GOLDEN[size, key]
 
