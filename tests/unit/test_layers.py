@@ -208,7 +208,7 @@ def test_no_import_cycles():
 
 
 @pytest.mark.parametrize(
-    "code,expected",
+    ("code", "expected"),
     [
         ("import torch", [("torch", True)]),
         ("def f():\n    import torch", [("torch", False)]),
