@@ -1,0 +1,70 @@
+"""Times and counts what the stages of a loader do: the `Recorder` of contracts.py."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Literal, TypeAlias
+
+from headrace._base.forks import renew_after_fork
+from headrace.engine.meters import Meters
+from headrace.engine.snapshot import StatsSnapshot
+
+Scope: TypeAlias = Literal["epoch", "total"]
+
+
+class Stats:
+    """Measurements of one loader, of the running epoch and of all together. Safe from any thread."""
+
+    def __init__(self) -> None:
+        self.epoch = Meters(time.perf_counter())
+        self.earlier = Meters(self.epoch.started_s)
+        self.after_fork()
+        renew_after_fork(self)
+
+    def after_fork(self) -> None:
+        """Another thread may have held the lock when this process was forked off."""
+        self.lock = threading.Lock()
+
+    def add(self, stage: str, busy_s: float, *, items: int = 1, size_bytes: int = 0) -> None:
+        """Records one piece of work of a stage that took `busy_s` seconds."""
+        with self.lock:
+            meter = self.epoch.stage(stage)
+            meter.busy.add(busy_s)
+            meter.items += items
+            meter.size_bytes += size_bytes
+
+    def wait(self, stage: str, waited_s: float) -> None:
+        """Records that a stage waited for `waited_s` seconds."""
+        with self.lock:
+            self.epoch.stage(stage).waiting.add(waited_s)
+
+    def count(self, event: str, num: int = 1) -> None:
+        """Counts an event."""
+        with self.lock:
+            self.epoch.counts[event] += num
+
+    def fill(self, queue: str, num: int, capacity: int) -> None:
+        """Records how full a queue is at this moment."""
+        with self.lock:
+            self.epoch.queue(queue).add(num, capacity)
+
+    def begin_epoch(self) -> None:
+        """Starts a new epoch: what was measured so far counts in the total only."""
+        with self.lock:
+            self.earlier.merge(self.epoch)
+            self.epoch = Meters(time.perf_counter())
+
+    def snapshot(self, scope: Scope = "epoch") -> StatsSnapshot:
+        """What was measured up to now.
+
+        Args:
+            scope: "epoch": since the last `begin_epoch`; "total": since the loader was made.
+        """
+        with self.lock:
+            if scope == "epoch":
+                return self.epoch.freeze(time.perf_counter())
+            total = Meters(self.earlier.started_s)
+            total.merge(self.earlier)
+            total.merge(self.epoch)
+        return total.freeze(time.perf_counter())
