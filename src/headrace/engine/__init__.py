@@ -1,0 +1,24 @@
+"""Runs the work of steps: memory, threads, order of delivery, statistics. Knows neither shards nor transforms."""
+
+from headrace.engine.budget import ByteBudget
+from headrace.engine.inline import InlineEngine
+from headrace.engine.shared import shared_budget
+from headrace.engine.slots import SlotPool
+from headrace.engine.snapshot import DurationStats, QueueStats, StageStats, StatsSnapshot
+from headrace.engine.stats import Stats
+from headrace.engine.stream import StepStream
+from headrace.engine.threads import ThreadEngine
+
+__all__ = [
+    "ByteBudget",
+    "DurationStats",
+    "InlineEngine",
+    "QueueStats",
+    "SlotPool",
+    "StageStats",
+    "Stats",
+    "StatsSnapshot",
+    "StepStream",
+    "ThreadEngine",
+    "shared_budget",
+]

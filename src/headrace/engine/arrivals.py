@@ -1,0 +1,57 @@
+"""Finished steps come in any order and leave in theirs."""
+
+from __future__ import annotations
+
+import queue
+import sys
+from typing import TypeAlias
+
+from headrace.engine.passage import Ending, Passage
+
+Arrival: TypeAlias = Passage | Ending
+
+INTERRUPT_POLL_S = 0.2 if sys.platform == "darwin" else None
+"""On macOS a signal does not end a wait without a time limit; elsewhere it does, and nothing polls."""
+
+
+class Arrivals:
+    """Any thread puts, one thread at a time takes.
+
+    Only the queue is shared; what arrives early is sorted by the taker alone, who waits without a lock of ours.
+    """
+
+    def __init__(self) -> None:
+        self.queue: queue.SimpleQueue[Arrival | None] = queue.SimpleQueue()
+        self.early: dict[int, Arrival] = {}
+        self.next_position = 0
+
+    def put(self, arrival: Arrival) -> None:
+        """Sends one to the taker."""
+        self.queue.put(arrival)
+
+    def wake(self) -> None:
+        """Has the taker, now or at his next turn, look whether there is still something to wait for."""
+        self.queue.put(None)
+
+    def take(self) -> Arrival | None:
+        """Waits for the arrival whose turn it is; None when woken."""
+        while (arrival := self.early.pop(self.next_position, None)) is None:
+            try:
+                arrived = self.queue.get(timeout=INTERRUPT_POLL_S)
+            except queue.Empty:
+                continue
+            if arrived is None:
+                return None
+            self.early[arrived.position] = arrived
+        self.next_position += 1
+        return arrival
+
+    def num_waiting(self) -> int:
+        """How many have arrived and were not taken."""
+        return self.queue.qsize() + len(self.early)
+
+    def clear(self) -> None:
+        """Drops what nobody will take, and wakes a taker."""
+        self.early = {}
+        dropped, self.queue = self.queue, queue.SimpleQueue()
+        dropped.put(None)

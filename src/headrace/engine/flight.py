@@ -1,0 +1,360 @@
+"""The steps of one iteration between the iterator of steps and the consumer: who does what next.
+
+A flight has no thread of its own. It is a set of jobs for the shared threads, each of which does one piece of work and
+submits what has become possible through it:
+
+- `advance` (I/O): pulls the next step; at most one such job exists. When its bytes are admitted, `board` fetches them.
+- `run_next` (workers): makes the batch of the earliest fetched step.
+- `take` (consumer): waits for the passage whose turn it is; what arrives early is kept until then.
+
+The bytes of a step are admitted once, for fetching and running together. So a fetched step never waits for memory, and
+later steps cannot hold what an earlier one needs to be finished.
+"""
+
+from __future__ import annotations
+
+import heapq
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from headrace._base.forks import renew_after_fork
+from headrace.contracts import Delivered, Recorder, Step, StepWork
+from headrace.engine.arrivals import Arrivals
+from headrace.engine.budget import ByteBudget
+from headrace.engine.passage import Ending, Passage, StepMemory
+from headrace.engine.shared import SHARED_WORKERS
+from headrace.engine.slots import SlotPool
+from headrace.engine.step_errors import at_step, closed_error
+from headrace.engine.thread_group import GroupThread, ThreadLease
+from headrace.errors import LoaderClosedError
+
+STEP_OVERHEAD_BYTES = 64 << 10
+"""Booked for a step at least, so that steps of a few bytes do not run ahead by the million."""
+CLOSE_GRACE_S = 5.0
+"""How long `close` waits for pieces of work that have begun; those that last longer end by themselves afterwards."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlightOptions:
+    """How an engine runs its steps."""
+
+    num_runners: int
+    num_io_threads: int
+    budget: ByteBudget
+    limit_bytes: int | None
+    slots: SlotPool
+    recorder: Recorder
+    max_in_flight: int
+    resources: Callable[[], AbstractContextManager[Any]]
+
+
+class Flight:
+    """One iteration. Made and started by an engine; the consumer holds a `StepStream` over it."""
+
+    def __init__(self, work: StepWork, steps: Iterator[Step], options: FlightOptions) -> None:
+        self.work = work
+        self.steps = steps
+        self.options = options
+        self.recorder = options.recorder
+        self.io = SHARED_WORKERS.io
+        self.workers = SHARED_WORKERS.workers
+        self.leases: list[ThreadLease] = []
+        self.held = ExitStack()
+        self.account = options.budget.open(self.granted, limit_bytes=options.limit_bytes)
+
+        self.lock = threading.Lock()
+        self.idle = threading.Condition(self.lock)
+        self.turn = threading.Lock()
+        self.gone = threading.Event()
+        self.arrivals = Arrivals()
+        self.fetched: list[Passage] = []
+        self.pending: Passage | None = None
+        self.active: set[int] = set()
+        self.num_pulled = 0
+        self.num_fetching = 0
+        self.num_running = 0
+        self.num_in_flight = 0
+        self.advancing = False
+        self.ended = False
+        self.finished = False
+        self.retired = False
+        self.closed: type[LoaderClosedError] | None = None
+        self.forked = False
+        renew_after_fork(self)
+
+    def after_fork(self) -> None:
+        """The threads of this flight, and perhaps a lock in their hands, stayed in the parent."""
+        self.forked = True
+
+    def start(self) -> None:
+        """Takes what is needed for the time of the iteration, and begins to look ahead."""
+        SHARED_WORKERS.enter(self)
+        try:
+            self.held.enter_context(self.options.resources())
+            self.leases.append(self.io.lease(self.options.num_io_threads))
+            self.leases.append(self.workers.lease(self.options.num_runners))
+        except BaseException:
+            self.close()
+            raise
+        self.kick()
+
+    # --- I/O threads
+
+    def kick(self) -> None:
+        """Has the next step pulled, where that is possible now."""
+        with self.lock:
+            full = self.num_fetching >= self.options.num_io_threads or self.num_in_flight >= self.options.max_in_flight
+            if full or self.advancing or self.ended or self.closed:
+                return
+            self.advancing = True
+        self.io.submit(self.advance)
+
+    def advance(self) -> None:
+        """Job: pulls a step, and fetches it when there is room for it."""
+        if self.enter():
+            try:
+                if self.pull():
+                    self.board()
+            finally:
+                self.leave()
+
+    def granted(self) -> None:
+        """From the budget: the pending step has room now."""
+        self.io.submit(self.board_granted)
+
+    def board_granted(self) -> None:
+        """Job: fetches the step that waited for room."""
+        if self.enter():
+            try:
+                if self.pending is not None:
+                    self.recorder.wait("budget", time.perf_counter() - self.pending.ready_s)
+                self.board()
+            finally:
+                self.leave()
+
+    def pull(self) -> bool:
+        """Takes the next step from the iterator; True when its bytes are admitted."""
+        position, started_s, step = self.num_pulled, time.perf_counter(), None
+        self.num_pulled += 1
+        try:
+            step = next(self.steps, None)
+            size_bytes = self.work.size_bytes(step) if step is not None else 0
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it belongs to the consumer
+            self.end(position, at_step(step, "order", error))
+            return False
+        if step is None:
+            self.end(position)
+            return False
+        memory = StepMemory(self.options.slots, self.recorder)
+        self.pending = Passage(position, step, memory, max(size_bytes, STEP_OVERHEAD_BYTES))
+        self.pending.ready_s = time.perf_counter()
+        self.recorder.add("order", self.pending.ready_s - started_s, items=len(step.ids))
+        return self.account.admit(self.pending.charged_bytes)
+
+    def board(self) -> None:
+        """Fetches the pending step, after it has made way for the next one."""
+        passage, self.pending = self.pending, None
+        if passage is None:
+            return
+        with self.lock:
+            self.advancing = False
+            self.num_fetching += 1
+            self.num_in_flight += 1
+        self.kick()
+        self.fetch(passage)
+        with self.lock:
+            self.num_fetching -= 1
+        self.kick()
+
+    def fetch(self, passage: Passage) -> None:
+        """Gets the bytes of one step, and hands it to the workers."""
+        step, started_s = passage.step, time.perf_counter()
+        try:
+            passage.fetched = self.work.fetch(step, passage.memory)
+        except BaseException as error:  # noqa: BLE001
+            self.end(passage.position, at_step(step, "fetch", error))
+            return
+        passage.ready_s = time.perf_counter()
+        size_bytes = passage.memory.size_bytes
+        self.recorder.add("fetch", passage.ready_s - started_s, items=len(step.ids), size_bytes=size_bytes)
+        with self.lock:
+            heapq.heappush(self.fetched, passage)
+            called = self.num_running < self.options.num_runners
+            self.num_running += called
+        if called:
+            self.workers.submit(self.run_next)
+
+    # --- workers
+
+    def run_next(self) -> None:
+        """Job: makes the earliest batch that can be made, then queues up again behind the jobs of other loaders."""
+        if not self.enter():
+            return
+        try:
+            with self.lock:
+                passage = heapq.heappop(self.fetched) if self.fetched else None
+            if passage is not None:
+                self.run(passage)
+                del passage
+            with self.lock:
+                again = bool(self.fetched)
+                self.num_running -= not again
+            if again:
+                self.workers.submit(self.run_next)
+        finally:
+            self.leave()
+
+    def run(self, passage: Passage) -> None:
+        """Makes one batch, and sends it to the consumer."""
+        step, memory, started_s = passage.step, passage.memory, time.perf_counter()
+        self.recorder.wait("run", started_s - passage.ready_s)
+        fetched_bytes = memory.size_bytes
+        try:
+            passage.batch = self.work.run(step, passage.fetched, memory)
+        except BaseException as error:  # noqa: BLE001
+            self.end(passage.position, at_step(step, "run", error))
+            return
+        finally:
+            passage.fetched = None
+        busy_s = time.perf_counter() - started_s
+        self.recorder.add("run", busy_s, items=len(step.ids), size_bytes=memory.size_bytes - fetched_bytes)
+        if memory.size_bytes > passage.charged_bytes:
+            self.account.correct(passage.charged_bytes, memory.size_bytes)
+            passage.charged_bytes = memory.size_bytes
+        if self.closed is None:
+            self.arrivals.put(passage)
+
+    def end(self, position: int, error: BaseException | None = None) -> None:
+        """Has the flight end at this position, where it raises the error; no further step is begun."""
+        self.ended = True
+        self.arrivals.put(Ending(position, error))
+
+    # --- consumer
+
+    def take(self) -> Delivered:
+        """The next batch in the order of the steps.
+
+        Raises:
+            StopIteration: After the last one.
+            LoaderClosedError: The flight is closed, or belongs to the parent of this process.
+            BaseException: What the work or the iterator of steps raised for this step.
+        """
+        if self.forked:
+            raise LoaderClosedError(
+                "this iterator belongs to the process that this one was forked from",
+                remedy="Iterate over the loader anew in this process.",
+            )
+        with self.turn:
+            arrival = self.next_arrival()
+        if isinstance(arrival, Ending):
+            self.finish(arrival)
+        return self.deliver(arrival)
+
+    def deliver(self, passage: Passage) -> Delivered:
+        """Hands a batch over; its memory is the consumer's from here on, and the next step may begin."""
+        started_s = time.perf_counter()
+        self.account.give(passage.charged_bytes)
+        with self.lock:
+            self.num_in_flight -= 1
+        self.kick()
+        busy_s, size_bytes = time.perf_counter() - started_s, passage.memory.size_bytes
+        self.recorder.add("deliver", busy_s, items=len(passage.step.ids), size_bytes=size_bytes)
+        return Delivered(step=passage.step, batch=passage.batch)
+
+    def next_arrival(self) -> Passage | Ending:
+        """Waits for the arrival whose turn it is."""
+        if self.finished:
+            raise StopIteration
+        arrival, started_s = None, time.perf_counter()
+        while arrival is None:
+            if self.closed is not None:
+                raise closed_error(self.closed)
+            try:
+                arrival = self.arrivals.take()
+            except BaseException:  # Ctrl-C: must be prompt, and perhaps nobody comes back to close this
+                self.abandon()
+                raise
+        self.recorder.wait("deliver", time.perf_counter() - started_s)
+        self.recorder.fill("ready", self.arrivals.num_waiting(), self.num_in_flight)
+        return arrival
+
+    def finish(self, ending: Ending) -> NoReturn:
+        """Closes, then raises what stands at the end."""
+        self.close()
+        if ending.error is None:
+            self.finished = True
+            raise StopIteration
+        try:
+            raise ending.error
+        finally:
+            del ending  # the error's traceback leads back to this frame
+
+    # --- end
+
+    def enter(self) -> bool:
+        """Begins a job; False where the flight is closed."""
+        with self.lock:
+            if self.closed is not None:
+                return False
+            self.active.add(threading.get_ident())
+            return True
+
+    def leave(self) -> None:
+        """Ends a job; the last one of a closed flight cleans up."""
+        with self.lock:
+            self.active.discard(threading.get_ident())
+            self.idle.notify_all()
+        self.sweep()
+
+    def sweep(self) -> None:
+        """Job, and end of every job: cleans up a closed flight when nobody is at work in it."""
+        with self.lock:
+            last = self.closed is not None and not self.active and not self.retired
+            self.retired |= last
+        if last:
+            self.retire()
+
+    def abandon(self) -> None:
+        """Closes without waiting and without a lock: for finalisers, which may run inside any code."""
+        if self.closed is None and not self.forked:
+            self.closed = LoaderClosedError
+            self.io.submit(self.sweep)
+
+    def close(self, kind: type[LoaderClosedError] = LoaderClosedError) -> None:
+        """Ends the flight, waits a little for work that has begun, and gives everything back. Idempotent.
+
+        Args:
+            kind: What a later call for a batch raises.
+        """
+        if self.forked:
+            return
+        deadline_s = time.monotonic() + CLOSE_GRACE_S
+        with self.lock:
+            self.closed = self.closed or kind
+            self.arrivals.wake()
+            mine = {threading.get_ident()}
+            while self.active - mine and (left_s := deadline_s - time.monotonic()) > 0:
+                self.idle.wait(left_s)
+        self.sweep()
+        if not isinstance(threading.current_thread(), GroupThread):
+            self.gone.wait(max(0.0, deadline_s - time.monotonic()))
+            self.io.settle()
+            self.workers.settle()
+
+    def retire(self) -> None:
+        """Gives back memory, resources and threads; called once."""
+        try:
+            self.steps = iter(())
+            self.pending, self.fetched = None, []
+            self.arrivals.clear()
+            self.account.close()
+            self.held.close()
+        finally:
+            for lease in self.leases:
+                lease.release()
+            SHARED_WORKERS.leave(self)
+            self.gone.set()
