@@ -1,0 +1,195 @@
+#include "jpeg/decoder.h"
+
+#include <algorithm>
+#include <limits>
+#include <new>
+
+#include "jpeg/end_marker.h"
+#include "jpeg/orientation.h"
+
+namespace headrace {
+namespace {
+
+bool looks_like_jpeg(const uint8_t* data, size_t size) {
+  return size >= 3 && data[0] == 0xff && data[1] == 0xd8 && data[2] == 0xff;
+}
+
+Outcome unsupported(std::string message) { return {.status = Status::unsupported, .message = std::move(message)}; }
+
+Outcome over_limit(std::string message) { return {.status = Status::over_limit, .message = std::move(message)}; }
+
+}  // namespace
+
+Decoder::Decoder() {
+  cinfo_.err = failure_.manager();
+  cinfo_.client_data = &failure_;
+  if (!failure_.guard([this] { jpeg_create_decompress(&cinfo_); })) throw std::bad_alloc();
+  cinfo_.src = source_.manager();
+  scan_limit_.progress_monitor = check_scans;
+  cinfo_.progress = &scan_limit_;
+}
+
+Decoder::~Decoder() { jpeg_destroy_decompress(&cinfo_); }
+
+// Called by libjpeg between pieces of work: a few kilobytes can hold thousands of scans over a huge image.
+void Decoder::check_scans(j_common_ptr cinfo) {
+  const auto* limit = static_cast<ScanLimit*>(cinfo->progress);
+  if (reinterpret_cast<j_decompress_ptr>(cinfo)->input_scan_number <= limit->scans) return;
+  char text[JMSG_LENGTH_MAX];
+  std::snprintf(text, sizeof text, "more scans than the limit of %d", limit->scans);
+  Failure::raise(cinfo, Status::over_limit, text);
+}
+
+Outcome Decoder::open(const uint8_t* data, size_t size, bool read_orientation, const DecodeLimits& limits) {
+  jpeg_abort_decompress(&cinfo_);
+  if (!looks_like_jpeg(data, size)) return unsupported("not a JPEG: it does not begin with ff d8 ff");
+  source_.set(data, size);
+  scan_limit_.scans = limits.scans;
+  cinfo_.mem->max_memory_to_use = static_cast<long>(
+      std::min<int64_t>(limits.decoder_bytes, std::numeric_limits<long>::max()));
+  if (!failure_.guard([&] { read_headers(read_orientation); })) return failure_.outcome();
+  header_ = {.width = static_cast<int>(cinfo_.image_width),
+             .height = static_cast<int>(cinfo_.image_height),
+             .components = cinfo_.num_components,
+             .progressive = cinfo_.progressive_mode != FALSE,
+             .orientation = stored_orientation()};
+  return judge_headers(limits);
+}
+
+void Decoder::read_headers(bool read_orientation) {
+  jpeg_save_markers(&cinfo_, JPEG_APP0 + 1, read_orientation ? 0xffff : 0);
+  jpeg_read_header(&cinfo_, TRUE);
+}
+
+// EXIF is believed before XMP, wherever the two stand.
+int Decoder::stored_orientation() const {
+  std::optional<int> exif, xmp;
+  for (const jpeg_marker_struct* marker = cinfo_.marker_list; marker != nullptr; marker = marker->next) {
+    if (!exif) exif = exif_orientation(marker->data, marker->data_length);
+    if (!xmp) xmp = xmp_orientation(marker->data, marker->data_length);
+  }
+  return exif.value_or(xmp.value_or(1));
+}
+
+Outcome Decoder::judge_headers(const DecodeLimits& limits) const {
+  const J_COLOR_SPACE colors = cinfo_.jpeg_color_space;
+  if (colors != JCS_GRAYSCALE && colors != JCS_YCbCr && colors != JCS_RGB) {
+    return unsupported("a JPEG that is not grey, YCbCr or RGB (" + std::to_string(cinfo_.num_components) +
+                       " components)");
+  }
+  if (cinfo_.arith_code) return unsupported("a JPEG with arithmetic coding");
+  if (cinfo_.data_precision != 8) return unsupported("a JPEG of " + std::to_string(cinfo_.data_precision) + " bits");
+  // Where a sequential scan does not begin with the DC coefficient it is lossless, or nothing we know.
+  if (!cinfo_.progressive_mode && cinfo_.Ss != 0) return unsupported("a JPEG that is lossless");
+  const int64_t num_pixels = int64_t{header_.width} * header_.height;
+  if (num_pixels > limits.pixels) {
+    return over_limit("an image of " + std::to_string(header_.width) + " x " + std::to_string(header_.height) +
+                      " pixels, the limit (max_pixels) is " + std::to_string(limits.pixels));
+  }
+  if (coefficient_bytes() > limits.decoder_bytes) {
+    return over_limit("decoding needs " + std::to_string(coefficient_bytes()) +
+                      " bytes, the limit (max_decoder_bytes) is " + std::to_string(limits.decoder_bytes));
+  }
+  return {};
+}
+
+// What the decoder takes for coefficients: all of them where there are several scans, else a few rows of blocks.
+int64_t Decoder::coefficient_bytes() const {
+  auto* cinfo = const_cast<jpeg_decompress_struct*>(&cinfo_);
+  if (!jpeg_has_multiple_scans(cinfo)) return 0;
+  int64_t num_blocks = 0;
+  for (int i = 0; i < cinfo_.num_components; ++i) {
+    const jpeg_component_info& component = cinfo_.comp_info[i];
+    num_blocks += int64_t{component.width_in_blocks} * component.height_in_blocks;
+  }
+  return num_blocks * int64_t{sizeof(JBLOCK)};
+}
+
+Outcome Decoder::check_end() {
+  if (has_end_marker(source_.rest(), source_.rest_size())) return {};
+  return {.status = Status::needs_full, .message = "no end marker: the file is cut short"};
+}
+
+void Decoder::start(J_COLOR_SPACE colors, int scale) {
+  cinfo_.out_color_space = colors;
+  cinfo_.dct_method = JDCT_ISLOW;
+  cinfo_.do_fancy_upsampling = TRUE;
+  cinfo_.scale_num = 1;
+  cinfo_.scale_denom = static_cast<unsigned>(scale);
+  jpeg_start_decompress(&cinfo_);
+}
+
+// Where a progressive file never sent some coefficients to the last bit, libjpeg guesses them from the blocks
+// around, up to two away; a partial decode would guess from other neighbours.
+bool Decoder::smooths_blocks() const {
+  if (!cinfo_.progressive_mode || cinfo_.coef_bits == nullptr) return false;
+  constexpr int kGuessed = 9;
+  for (int i = 0; i < cinfo_.num_components; ++i) {
+    const int* bits = cinfo_.coef_bits[i];
+    if (std::any_of(bits, bits + kGuessed + 1, [](int missing) { return missing != 0; })) return true;
+  }
+  return false;
+}
+
+// Restricts decoding to the columns of the region, one more on each side (upsampling looks at the neighbours), and
+// two whole blocks at least (narrower, libjpeg swaps in another upsampling). Returns the first column that comes out.
+int Decoder::crop_columns(const Window& region) {
+  const int width = static_cast<int>(cinfo_.output_width);
+  const int narrowest = 2 * cinfo_.max_h_samp_factor * cinfo_.min_DCT_scaled_size;
+  int first = std::max(region.left - 1, 0);
+  const int end = std::min(std::max(region.left + region.width + 1, first + narrowest), width);
+  first = std::max(std::min(first, end - narrowest), 0);
+  JDIMENSION offset = static_cast<JDIMENSION>(first), num_columns = static_cast<JDIMENSION>(end - first);
+  jpeg_crop_scanline(&cinfo_, &offset, &num_columns);
+  return static_cast<int>(offset);
+}
+
+void Decoder::skip_to(int row) {
+  if (row > 0) jpeg_skip_scanlines(&cinfo_, static_cast<JDIMENSION>(row));
+}
+
+void Decoder::read_rows(uint8_t* out, size_t stride, int num_rows) {
+  constexpr int kRowsAtOnce = 16;
+  JSAMPROW rows[kRowsAtOnce];
+  for (int done = 0; done < num_rows;) {
+    const int num = std::min(kRowsAtOnce, num_rows - done);
+    for (int i = 0; i < num; ++i) rows[i] = out + stride * static_cast<size_t>(done + i);
+    done += static_cast<int>(jpeg_read_scanlines(&cinfo_, rows, static_cast<JDIMENSION>(num)));
+  }
+}
+
+Outcome Decoder::read(Window region, int scale, Surface& surface, Pixels& pixels) {
+  if (Outcome outcome = check_end(); !outcome.ok()) return outcome;
+  constexpr size_t kBytes = 4;
+  int left = 0, top = 0;
+  const bool started = failure_.guard([&] {
+    start(JCS_EXT_RGBX, scale);
+    if (smooths_blocks()) return;
+    left = crop_columns(region);
+    top = region.top;
+    skip_to(top);
+  });
+  if (!started) return failure_.outcome();
+  const int num_rows = region.top + region.height - top;
+  const size_t stride = kBytes * cinfo_.output_width;
+  uint8_t* memory = surface.reserve(stride * static_cast<size_t>(num_rows));
+  if (!failure_.guard([&] { read_rows(memory, stride, num_rows); })) return failure_.outcome();
+  const size_t skipped_rows = static_cast<size_t>(region.top - top);
+  const size_t skipped_columns = static_cast<size_t>(region.left - left);
+  pixels = {.data = memory + stride * skipped_rows + kBytes * skipped_columns,
+            .stride = static_cast<ptrdiff_t>(stride),
+            .bytes_per_pixel = kBytes};
+  return {};
+}
+
+Outcome Decoder::read_all(uint8_t* out) {
+  if (Outcome outcome = check_end(); !outcome.ok()) return outcome;
+  const bool done = failure_.guard([&] {
+    start(JCS_EXT_RGB, 1);
+    read_rows(out, size_t{3} * cinfo_.output_width, header_.height);
+    jpeg_finish_decompress(&cinfo_);
+  });
+  return done ? Outcome{} : failure_.outcome();
+}
+
+}  // namespace headrace

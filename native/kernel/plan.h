@@ -1,0 +1,40 @@
+// From the size of an image and its random numbers to rectangles: pure arithmetic.
+#pragma once
+#include <cstdint>
+
+#include "jpeg/outcome.h"
+#include "kernel/draws.h"
+#include "kernel/geometry.h"
+
+namespace headrace {
+
+// Crop, resize what is left to `resized`, keep the window `out` of that, mirror.
+struct Plan {
+  Window crop;
+  Size resized;
+  Window out;
+  bool flip;
+
+  bool resizes() const { return crop.width != resized.width || crop.height != resized.height; }
+};
+
+// What a caller says of one row instead of leaving it to the draws.
+struct Given {
+  const int32_t* box = nullptr;  // top, left, height, width
+  const uint8_t* flip = nullptr;
+};
+
+// Makes the plan for an image, upright. Not OK where the geometry would need padding, or more pixels than the limit.
+Outcome make_plan(const Geometry& geometry, Size image, uint64_t key, const Given& given, Plan& plan);
+
+// The box that was cropped, in coordinates of what it was cropped from.
+Window reported_box(const Geometry& geometry, const Plan& plan);
+
+// The largest of 8, 4, 2, 1 by which an image can be decoded smaller so that the crop is still no smaller than its
+// resize.
+int decode_scale(const Plan& plan);
+
+// The plan on an image decoded at 1/scale, of which `image` is the size: borders of the crop go to the nearest pixel.
+Plan scaled_plan(const Plan& plan, int scale, Size image);
+
+}  // namespace headrace
