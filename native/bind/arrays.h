@@ -32,8 +32,7 @@ std::string shape_text(const Array& array) {
 
 // The elements of a C-contiguous array of shape (count,), or (count, columns) where columns is not 0.
 template <typename Element>
-const Element* elements(const InputArray& array, const char* name, const char* type, size_t count,
-                        size_t columns = 0) {
+const Element* elements(const InputArray& array, const char* name, const char* type, size_t count, size_t columns = 0) {
   const bool fits = columns == 0 ? array.ndim() == 1 && array.shape(0) == count
                                  : array.ndim() == 2 && array.shape(0) == count && array.shape(1) == columns;
   if (!fits || array.dtype() != nanobind::dtype<Element>() || !is_c_contiguous(array)) {

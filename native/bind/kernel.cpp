@@ -19,8 +19,7 @@ constexpr int kMaxThreads = 1024;
 
 std::unique_ptr<Pool> make_pool(int num_threads) {
   if (num_threads < 0 || num_threads > kMaxThreads) {
-    refuse("num_threads must be between 0 and " + std::to_string(kMaxThreads) + ", got " +
-           std::to_string(num_threads));
+    refuse("num_threads must be between 0 and " + std::to_string(kMaxThreads) + ", got " + std::to_string(num_threads));
   }
   return std::make_unique<Pool>(num_threads);
 }
@@ -77,8 +76,7 @@ nb::object params_of(nb::handle self) {
 
 const std::string& message_of(const Report& report, int64_t row) {
   if (row < 0 || static_cast<size_t>(row) >= report.status().size()) {
-    refuse("row must lie in 0.." + std::to_string(report.status().size()) + " (exclusive), got " +
-           std::to_string(row));
+    refuse("row must lie in 0.." + std::to_string(report.status().size()) + " (exclusive), got " + std::to_string(row));
   }
   return report.message(static_cast<size_t>(row));
 }
@@ -86,8 +84,8 @@ const std::string& message_of(const Report& report, int64_t row) {
 std::unique_ptr<Report> python_run_jpegs(PythonPool& pool, const Geometry& geometry, const InputArray& addresses,
                                          const InputArray& sizes, const InputArray& keys, const OutputArray& out,
                                          const InputArray& rows, const std::optional<InputArray>& lut,
-                                         const std::optional<InputArray>& boxes,
-                                         const std::optional<InputArray>& flips, bool channels_last) {
+                                         const std::optional<InputArray>& boxes, const std::optional<InputArray>& flips,
+                                         bool channels_last) {
   const JpegInputs jpegs = checked_jpegs(addresses, sizes);
   const RowInputs inputs = checked_rows(geometry, jpegs.count, keys, boxes, flips);
   const Destination destination = checked_destination(geometry, jpegs.count, out, rows, lut, channels_last);
@@ -137,7 +135,8 @@ nb::object owned_array(std::vector<Element>&& values, size_t columns) {
   auto kept = std::make_unique<std::vector<Element>>(std::move(values));
   Element* data = kept->data();
   const size_t count = kept->size() / std::max<size_t>(columns, 1);
-  const nb::capsule owner(kept.release(), [](void* vector) noexcept { delete static_cast<std::vector<Element>*>(vector); });
+  const nb::capsule owner(kept.release(),
+                          [](void* vector) noexcept { delete static_cast<std::vector<Element>*>(vector); });
   if (columns == 0) return nb::cast(nb::ndarray<nb::numpy, Element>(data, {count}, owner));
   return nb::cast(nb::ndarray<nb::numpy, Element>(data, {count, columns}, owner));
 }
@@ -175,10 +174,10 @@ void bind_geometry(nb::module_& module) {
              Range log_ratio, int resize_height, int resize_width, int max_size, int64_t crop_op,
              double flip_probability, int64_t flip_op, bool apply_exif, bool dct_scaling, int64_t max_pixels,
              int max_scans, int64_t max_decoder_bytes) {
-            new (self) Geometry(checked_geometry(
-                {std::move(kind), height, width, filter, scale, ratio, log_ratio, resize_height, resize_width,
-                 max_size, crop_op, flip_probability, flip_op, apply_exif, dct_scaling, max_pixels, max_scans,
-                 max_decoder_bytes}));
+            new (self)
+                Geometry(checked_geometry({std::move(kind), height, width, filter, scale, ratio, log_ratio,
+                                           resize_height, resize_width, max_size, crop_op, flip_probability, flip_op,
+                                           apply_exif, dct_scaling, max_pixels, max_scans, max_decoder_bytes}));
           },
           nb::kw_only(), "kind"_a, "height"_a, "width"_a, "filter"_a = static_cast<int>(usual.filter),
           "scale"_a = Range(usual.scale[0], usual.scale[1]), "ratio"_a = Range(usual.ratio[0], usual.ratio[1]),
@@ -202,8 +201,7 @@ void bind_classes(nb::module_& module) {
 void bind_functions(nb::module_& module) {
   const DecodeLimits limits;
   module.def("run_jpegs", &python_run_jpegs, "pool"_a, "geometry"_a, "addresses"_a, "sizes"_a, "keys"_a, "out"_a,
-             "rows"_a, "lut"_a = nb::none(), "boxes"_a = nb::none(), "flips"_a = nb::none(),
-             "channels_last"_a = false);
+             "rows"_a, "lut"_a = nb::none(), "boxes"_a = nb::none(), "flips"_a = nb::none(), "channels_last"_a = false);
   module.def("run_pixels", &python_run_pixels, "pool"_a, "geometry"_a, "addresses"_a, "heights"_a, "widths"_a,
              "strides"_a, "keys"_a, "out"_a, "rows"_a, "lut"_a = nb::none(), "boxes"_a = nb::none(),
              "flips"_a = nb::none(), "channels_last"_a = false);

@@ -20,8 +20,8 @@ void check_range(const char* name, Number value, Number low, Number high) {
 }
 
 void check_interval(const char* name, const std::pair<double, double>& range, double low, double high) {
-  if (std::isfinite(range.first) && std::isfinite(range.second) && low <= range.first &&
-      range.first <= range.second && range.second <= high) {
+  if (std::isfinite(range.first) && std::isfinite(range.second) && low <= range.first && range.first <= range.second &&
+      range.second <= high) {
     return;
   }
   refuse(std::string(name) + " must be (min, max) with " + std::to_string(low) + " <= min <= max <= " +
@@ -37,8 +37,10 @@ Filter checked_filter(int filter) {
 
 GeometryKind checked_kind(const std::string& name) {
   if (const auto kind = geometry_kind(name)) return *kind;
-  refuse("kind must be full, random_resized_crop, resize_center_crop, resize_random_crop, center_crop, random_crop "
-         "or boxes, got " + name);
+  refuse(
+      "kind must be full, random_resized_crop, resize_center_crop, resize_random_crop, center_crop, random_crop "
+      "or boxes, got " +
+      name);
 }
 
 void check_sizes(const GeometryArguments& arguments, GeometryKind kind) {
@@ -56,8 +58,8 @@ void check_sizes(const GeometryArguments& arguments, GeometryKind kind) {
   if (arguments.max_size != 0 && (arguments.resize_height == 0 || arguments.resize_width != 0)) {
     refuse("max_size is only for a resize of the shorter edge");
   }
-  const bool may_be_open = kind == GeometryKind::full || kind == GeometryKind::boxes ||
-                           kind == GeometryKind::resize_center_crop;
+  const bool may_be_open =
+      kind == GeometryKind::full || kind == GeometryKind::boxes || kind == GeometryKind::resize_center_crop;
   if (arguments.height == 0 && !may_be_open) refuse("height and width must not be 0 for " + arguments.kind);
 }
 
@@ -89,7 +91,8 @@ int element_size_of(const nb::dlpack::dtype& type) { return type.bits * type.lan
 
 const void* checked_lut(const std::optional<InputArray>& lut, const OutputArray& out) {
   const int size = element_size_of(out.dtype());
-  if (size != 1 && size != 2 && size != 4) refuse("out must have elements of 1, 2 or 4 bytes, got " + std::to_string(size));
+  if (size != 1 && size != 2 && size != 4)
+    refuse("out must have elements of 1, 2 or 4 bytes, got " + std::to_string(size));
   if (!lut) {
     if (out.dtype() != nb::dtype<uint8_t>()) refuse("out is not uint8: it needs a lut");
     return nullptr;
@@ -144,7 +147,8 @@ JpegInputs checked_jpegs(const InputArray& addresses, const InputArray& sizes) {
   const auto* bytes = elements<uint64_t>(sizes, "sizes", "uint64", count);
   for (size_t i = 0; i < count; ++i) {
     if (first[i] == 0 && bytes[i] != 0) refuse("address " + std::to_string(i) + " is 0 and its size is not");
-    if (bytes[i] > std::numeric_limits<uint64_t>::max() - first[i]) refuse("size " + std::to_string(i) + " is too large");
+    if (bytes[i] > std::numeric_limits<uint64_t>::max() - first[i])
+      refuse("size " + std::to_string(i) + " is too large");
   }
   return {.count = count, .addresses = first, .sizes = bytes};
 }
@@ -184,8 +188,8 @@ RowInputs checked_rows(const Geometry& geometry, size_t count, const InputArray&
   return inputs;
 }
 
-Destination checked_destination(const Geometry& geometry, size_t count, const OutputArray& out,
-                                const InputArray& rows, const std::optional<InputArray>& lut, bool channels_last) {
+Destination checked_destination(const Geometry& geometry, size_t count, const OutputArray& out, const InputArray& rows,
+                                const std::optional<InputArray>& lut, bool channels_last) {
   const bool has_shape = out.ndim() == 4 && out.shape(channels_last ? 3 : 1) == 3 && is_c_contiguous(out);
   if (!has_shape) {
     refuse(std::string("out must be C-contiguous of shape ") + (channels_last ? "(B, H, W, 3)" : "(B, 3, H, W)") +

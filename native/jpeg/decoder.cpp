@@ -45,8 +45,8 @@ Outcome Decoder::open(const uint8_t* data, size_t size, bool read_orientation, c
   if (!looks_like_jpeg(data, size)) return unsupported("not a JPEG: it does not begin with ff d8 ff");
   source_.set(data, size);
   scan_limit_.scans = limits.scans;
-  cinfo_.mem->max_memory_to_use = static_cast<long>(
-      std::min<int64_t>(limits.decoder_bytes, std::numeric_limits<long>::max()));
+  cinfo_.mem->max_memory_to_use =
+      static_cast<long>(std::min<int64_t>(limits.decoder_bytes, std::numeric_limits<long>::max()));
   if (!failure_.guard([&] { read_headers(read_orientation); })) return failure_.outcome();
   header_ = {.width = static_cast<int>(cinfo_.image_width),
              .height = static_cast<int>(cinfo_.image_height),

@@ -32,8 +32,8 @@ Outcome decode(const Plan& plan, const Geometry& geometry, int scale, Workspace&
 
 class JpegBatch {
  public:
-  JpegBatch(const Geometry& geometry, const JpegInputs& jpegs, const RowInputs& inputs,
-            const Destination& destination, Report& report)
+  JpegBatch(const Geometry& geometry, const JpegInputs& jpegs, const RowInputs& inputs, const Destination& destination,
+            Report& report)
       : geometry_(geometry), jpegs_(jpegs), inputs_(inputs), destination_(destination), report_(report) {}
 
   Outcome run(size_t index) const {

@@ -13,15 +13,15 @@ struct Destination {
   uint8_t* data;
   int height, width;
   bool channels_last;
-  int element_size;        // 1, 2 or 4
-  const void* lut;         // (3, 256) elements, or null to copy bytes
-  const int64_t* rows;     // the row of each image; no row twice
+  int element_size;     // 1, 2 or 4
+  const void* lut;      // (3, 256) elements, or null to copy bytes
+  const int64_t* rows;  // the row of each image; no row twice
 };
 
 // What is known of each image beside its bytes. Null where all rows are left to the draws.
 struct RowInputs {
   const uint64_t* keys;
-  const int32_t* boxes;   // (images, 4)
+  const int32_t* boxes;  // (images, 4)
   const uint8_t* flips;
 };
 

@@ -48,11 +48,11 @@ Outcome check_fit(const Plan& plan, const Destination& destination) {
                      std::to_string(destination.width)};
 }
 
-void finish(const Plan& plan, Filter filter, const Pixels& pixels, Workspace& workspace,
-            const Destination& destination, size_t index) {
+void finish(const Plan& plan, Filter filter, const Pixels& pixels, Workspace& workspace, const Destination& destination,
+            size_t index) {
   const Pixels result = plan.resizes() ? resized_pixels(plan, filter, pixels, workspace) : pixels;
-  lay_out(result, destination.width, destination.height, plan.flip, destination.channels_last,
-          destination.element_size, destination.lut, row_of(destination, index));
+  lay_out(result, destination.width, destination.height, plan.flip, destination.channels_last, destination.element_size,
+          destination.lut, row_of(destination, index));
 }
 
 void clear_row(const Destination& destination, size_t index) {

@@ -13,8 +13,8 @@ Window needed_window(const Plan& plan, Filter filter);
 Outcome check_fit(const Plan& plan, const Destination& destination);
 
 // Resizes `pixels`, which begin at needed_window(), and lays them out in the row of image `index`.
-void finish(const Plan& plan, Filter filter, const Pixels& pixels, Workspace& workspace,
-            const Destination& destination, size_t index);
+void finish(const Plan& plan, Filter filter, const Pixels& pixels, Workspace& workspace, const Destination& destination,
+            size_t index);
 
 // Fills the row of image `index` with zeros.
 void clear_row(const Destination& destination, size_t index);

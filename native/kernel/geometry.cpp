@@ -16,7 +16,8 @@ std::optional<GeometryKind> geometry_kind(std::string_view name) {
       {"random_crop", GeometryKind::random_crop},
       {"boxes", GeometryKind::boxes},
   };
-  const auto* found = std::find_if(std::begin(kKinds), std::end(kKinds), [&](auto& kind) { return kind.first == name; });
+  const auto* found =
+      std::find_if(std::begin(kKinds), std::end(kKinds), [&](auto& kind) { return kind.first == name; });
   if (found == std::end(kKinds)) return std::nullopt;
   return found->second;
 }

@@ -12,9 +12,7 @@ Outcome unsupported(std::string message) { return {.status = Status::unsupported
 
 Window whole(Size size) { return {.left = 0, .top = 0, .width = size.width, .height = size.height}; }
 
-bool crops_first(GeometryKind kind) {
-  return kind == GeometryKind::random_resized_crop || kind == GeometryKind::boxes;
-}
+bool crops_first(GeometryKind kind) { return kind == GeometryKind::random_resized_crop || kind == GeometryKind::boxes; }
 
 bool crops_at_random(GeometryKind kind) {
   return kind == GeometryKind::random_crop || kind == GeometryKind::resize_random_crop;

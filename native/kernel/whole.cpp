@@ -24,9 +24,8 @@ WholeImage turned(const WholeImage& stored, int orientation) {
   constexpr int kBytes = 3;
   const Size size = upright_size(stored.size, orientation);
   WholeImage upright = {.pixels = packed(size), .size = size};
-  const Pixels pixels = {.data = stored.pixels.get(),
-                         .stride = ptrdiff_t{kBytes} * stored.size.width,
-                         .bytes_per_pixel = kBytes};
+  const Pixels pixels = {
+      .data = stored.pixels.get(), .stride = ptrdiff_t{kBytes} * stored.size.width, .bytes_per_pixel = kBytes};
   copy_upright(pixels, size, orientation, upright.pixels.get());
   return upright;
 }

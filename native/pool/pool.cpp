@@ -36,6 +36,15 @@ class SignalsBlocked {
   sigset_t before_;
 };
 
+void name_this_thread() {
+  constexpr const char* kName = "headrace-pool";
+#ifdef __APPLE__
+  pthread_setname_np(kName);
+#else
+  pthread_setname_np(pthread_self(), kName);
+#endif
+}
+
 }  // namespace
 
 class Pool::Crew {
@@ -75,6 +84,7 @@ class Pool::Crew {
 
  private:
   void work() {
+    name_this_thread();
     std::unique_lock lock(mutex_);
     for (;;) {
       wake_.wait(lock, [this] { return closing_ || !batches_.empty(); });
