@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -150,6 +150,29 @@ class Delivered:
 
     step: Step
     batch: Any
+
+
+class BatchStream(Protocol):
+    """The batches of one iteration. Dropping it ends the work behind it."""
+
+    def __iter__(self) -> Iterator[Delivered]:
+        """Itself."""
+
+    def __next__(self) -> Delivered:
+        """The next batch, in the order of the steps; raises at its place what a step has raised."""
+
+    def close(self) -> None:
+        """Ends the work behind it. Idempotent."""
+
+
+class Engine(Protocol):
+    """Runs the work of steps: in the caller's thread, on threads, in processes."""
+
+    def run(self, steps: Iterator[Step]) -> BatchStream:
+        """Begins to make the batches of these steps, pulled as memory allows; ends an earlier iteration."""
+
+    def close(self) -> None:
+        """Ends a running iteration and refuses new ones. Idempotent."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
