@@ -1,0 +1,32 @@
+"""Every engine keeps the contract."""
+
+import pytest
+
+from headrace.contracts import Engine, StepWork
+from headrace.engine import ByteBudget, InlineEngine, SlotPool, Stats, ThreadEngine
+from headrace.testing.engine_contract import CHECKS, EngineKit
+
+
+def make_threads(work: StepWork, *, limit_bytes: int, max_in_flight: int | None) -> Engine:
+    return ThreadEngine(
+        work,
+        num_workers=2,
+        num_io_threads=3,
+        budget=ByteBudget(limit_bytes),
+        slots=SlotPool(),
+        recorder=Stats(),
+        max_in_flight=max_in_flight,
+    )
+
+
+def make_inline(work: StepWork, *, limit_bytes: int, max_in_flight: int | None) -> Engine:
+    return InlineEngine(work, slots=SlotPool(), recorder=Stats())
+
+
+KITS = {"threads": EngineKit(make=make_threads), "inline": EngineKit(make=make_inline, looks_ahead=False)}
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
+@pytest.mark.parametrize("engine", KITS)
+def test_contract(engine, check):
+    check(KITS[engine])
