@@ -2,7 +2,7 @@
 
 from headrace.engine.budget import ByteBudget
 from headrace.engine.inline import InlineEngine
-from headrace.engine.shared import shared_budget
+from headrace.engine.shared import SHARED_BUDGET
 from headrace.engine.slots import SlotPool
 from headrace.engine.snapshot import DurationStats, QueueStats, StageStats, StatsSnapshot
 from headrace.engine.stats import Stats
@@ -10,6 +10,7 @@ from headrace.engine.stream import StepStream
 from headrace.engine.threads import ThreadEngine
 
 __all__ = [
+    "SHARED_BUDGET",
     "ByteBudget",
     "DurationStats",
     "InlineEngine",
@@ -20,5 +21,4 @@ __all__ = [
     "StatsSnapshot",
     "StepStream",
     "ThreadEngine",
-    "shared_budget",
 ]

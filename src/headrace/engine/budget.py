@@ -27,7 +27,8 @@ class ByteBudget:
     3. Beyond that share an account fills only `COMMON_SHARE` of the budget.
 
     Args:
-        limit_bytes: Bytes of all steps in flight together (rule 1 apart).
+        limit_bytes: Bytes of all steps in flight together (rule 1 apart). An account with a larger limit of its own
+            raises it for as long as it is open.
 
     Raises:
         OptionError: A limit below 1.
@@ -36,13 +37,14 @@ class ByteBudget:
     def __init__(self, limit_bytes: int) -> None:
         if limit_bytes < 1:
             raise OptionError("a memory budget must have room", got=limit_bytes, accepted="1 byte or more")
-        self.limit_bytes = limit_bytes
+        self.least_limit_bytes = limit_bytes
         self.after_fork()
         renew_after_fork(self)
 
     def after_fork(self) -> None:
         """Starts anew in a child: the steps in flight are the parent's."""
         self.lock = threading.Lock()
+        self.limit_bytes = self.least_limit_bytes
         self.used_bytes = 0
         self.peak_bytes = 0
         self.accounts: set[Account] = set()
@@ -53,19 +55,18 @@ class ByteBudget:
 
         Args:
             granted: Called, from any thread and without a lock held, when a step that did not fit is admitted.
-            limit_bytes: A limit of this account's own, where it is tighter.
+            limit_bytes: What this iteration may hold at most; None for the limit of the budget.
         """
-        account = Account(self, granted, min(limit_bytes or self.limit_bytes, self.limit_bytes))
+        account = Account(self, granted, limit_bytes)
         with self.lock:
             self.accounts.add(account)
+            self.adjust_limit()
         return account
 
-    def widen(self, limit_bytes: int) -> None:
-        """Raises the limit to `limit_bytes` where it is lower, and sets it where no loader is iterating."""
-        with self.lock:
-            self.limit_bytes = max(self.limit_bytes, limit_bytes) if self.accounts else limit_bytes
-            served = self.serve()
-        announce(served)
+    def adjust_limit(self) -> None:
+        """Takes the largest limit of those that are iterating; called with the lock held."""
+        limits = [account.limit_bytes or 0 for account in self.accounts]
+        self.limit_bytes = max([self.least_limit_bytes, *limits])
 
     def serve(self) -> list[Account]:
         """Admits what fits among those that wait, in their order; called with the lock held."""
@@ -84,7 +85,7 @@ class ByteBudget:
         """Whether a step may start; called with the lock held."""
         if account.num_steps == 0:
             return True
-        if account.held_bytes + size_bytes > account.limit_bytes:
+        if account.over_limit(size_bytes):
             return False
         share = 1.0 if account.guarantees(size_bytes) else COMMON_SHARE
         return self.used_bytes + size_bytes <= share * self.limit_bytes
@@ -102,7 +103,7 @@ class Account:
 
     __slots__ = ("budget", "granted", "held_bytes", "limit_bytes", "num_steps", "wanted_bytes")
 
-    def __init__(self, budget: ByteBudget, granted: Callable[[], None], limit_bytes: int) -> None:
+    def __init__(self, budget: ByteBudget, granted: Callable[[], None], limit_bytes: int | None) -> None:
         self.budget = budget
         self.granted = granted
         self.limit_bytes = limit_bytes
@@ -116,7 +117,11 @@ class Account:
 
     def wants_guaranteed(self) -> bool:
         """Whether what it waits for is within its guaranteed share and its own limit."""
-        return self.guarantees(self.wanted_bytes) and self.held_bytes + self.wanted_bytes <= self.limit_bytes
+        return self.guarantees(self.wanted_bytes) and not self.over_limit(self.wanted_bytes)
+
+    def over_limit(self, size_bytes: int) -> bool:
+        """Whether a further step would pass this account's own limit."""
+        return self.limit_bytes is not None and self.held_bytes + size_bytes > self.limit_bytes
 
     def admit(self, size_bytes: int) -> bool:
         """True: the step may start. False: `granted` is called when it may."""
@@ -142,6 +147,7 @@ class Account:
         """Gives everything back and asks for nothing more. Idempotent."""
         with self.budget.lock:
             self.budget.accounts.discard(self)
+            self.budget.adjust_limit()
             if self in self.budget.waiting:
                 self.budget.waiting.remove(self)
         self.book(-self.held_bytes, -self.num_steps)

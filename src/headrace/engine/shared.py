@@ -32,7 +32,6 @@ class SharedWorkers:
         self.io = ThreadGroup("headrace-io")
         self.workers = ThreadGroup("headrace-worker")
         self.users: set[Closable] = set()
-        self.budget: ByteBudget | None = None
 
     def enter(self, user: Closable) -> None:
         """Notes a user of the threads, so that it is closed before the interpreter goes down.
@@ -58,24 +57,7 @@ class SharedWorkers:
         for user in users:
             user.close()
 
-    def shared_budget(self, limit_bytes: int) -> ByteBudget:
-        """The budget of this process; its limit is the largest one asked for by loaders that iterate together."""
-        with self.lock:
-            if self.budget is None:
-                self.budget = ByteBudget(limit_bytes)
-            budget = self.budget
-        budget.widen(limit_bytes)
-        return budget
-
 
 SHARED_WORKERS = SharedWorkers()
-
-
-def shared_budget(limit_bytes: int) -> ByteBudget:
-    """The memory budget that all loaders of this process share.
-
-    Args:
-        limit_bytes: What the asking loader may use. Pass it to the engine as its `limit_bytes` too: another loader
-            may have been given more.
-    """
-    return SHARED_WORKERS.shared_budget(limit_bytes)
+SHARED_BUDGET = ByteBudget(1)
+"""The budget of this process: as large as the largest limit among the loaders that are iterating."""

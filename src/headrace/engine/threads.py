@@ -22,11 +22,11 @@ class ThreadEngine:
         work: What is done for each step.
         num_workers: Batches that Python code works on at once; at least 1.
         num_io_threads: Steps whose bytes are fetched at once; at least 1.
-        budget: Bounds the bytes of the steps in flight; usually `shared_budget(...)`.
+        budget: Bounds the bytes of the steps in flight; `SHARED_BUDGET` for what all loaders of a process share.
         slots: Where the batches lie.
         recorder: Gets the stages "order", "budget", "fetch", "run", "deliver", the queue "ready", the event
             "fresh_slots".
-        limit_bytes: This loader's own part of the budget, where it is less.
+        limit_bytes: What this loader may hold of the budget; must be given with `SHARED_BUDGET`.
         max_in_flight: At most so many steps in flight, whatever the budget has room for.
         num_runners: Threads that call `work.run`. By default one more than `num_workers`: while native threads
             decode one batch, the Python part of the next one is done.
