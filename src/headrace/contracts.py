@@ -25,6 +25,9 @@ OnError: TypeAlias = Literal["raise", "skip"]
 
 Missing: TypeAlias = Literal["raise", "skip", "none"]
 
+Exif: TypeAlias = Literal["ignore", "apply"]
+"""Whether the EXIF orientation turns the pixels. Ignoring it is what Pillow and torchvision's ImageFolder do."""
+
 Allocate: TypeAlias = Callable[[Sequence[int], npt.DTypeLike], npt.NDArray[Any]]
 """`allocate(shape, dtype)` gives a C-contiguous, uninitialised array whose memory is a lease: it goes back to its
 ring when the last array or tensor that looks at it is gone."""
@@ -185,6 +188,13 @@ class ImageLimits:
     """Scans of a progressive JPEG."""
     decoder_bytes: int = 1 << 30
     """Memory of one decoder beside the pixels."""
+
+
+class DecodeImage(Protocol):
+    """Decodes one image of any format to a PIL image of mode RGB; raises a `DecodeError`."""
+
+    def __call__(self, data: bytes | memoryview, limits: ImageLimits | None = None, exif: Exif = "ignore") -> Any:
+        """Decodes the bytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,163 @@
+"""Images through Pillow: whatever is not a plain JPEG for the native kernel.
+
+The bytes are sniffed, the extension is not believed. Everything becomes RGB as Pillow converts it; limits are checked
+on the header, before memory for pixels is taken.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from headrace.contracts import Exif, ImageLimits
+from headrace.errors import CorruptImageError, ImageLimitError, UnsupportedImageError, WriteError
+
+REFUSED_FORMATS = frozenset({"EPS"})
+"""Pillow hands these to an external program (Ghostscript); bytes that lie about their name must not start one."""
+
+START_OF_SCAN = b"\xff\xda"
+"""JPEG marker before each scan. Inside entropy-coded data 0xff is always followed by 0x00 or a restart marker, so
+counting these bytes never counts too few."""
+
+FORMAT_OF_EXTENSION = {
+    "avif": "AVIF",
+    "bmp": "BMP",
+    "gif": "GIF",
+    "jfif": "JPEG",
+    "jp2": "JPEG2000",
+    "jpe": "JPEG",
+    "jpeg": "JPEG",
+    "jpg": "JPEG",
+    "pbm": "PPM",
+    "pgm": "PPM",
+    "png": "PNG",
+    "pnm": "PPM",
+    "ppm": "PPM",
+    "tga": "TGA",
+    "tif": "TIFF",
+    "tiff": "TIFF",
+    "webp": "WEBP",
+}
+"""Extensions taken as images, and the Pillow format that each is written in."""
+
+ENCODER_OPTIONS: dict[str, dict[str, Any]] = {
+    "JPEG": {"quality": 95},
+    "WEBP": {"lossless": True},
+    "AVIF": {"quality": 95},
+}
+"""Where Pillow's own default would lose more than a training set should."""
+
+
+def decode_image(data: bytes | memoryview, limits: ImageLimits | None = None, exif: Exif = "ignore") -> Image.Image:
+    """Decodes an image of any format that Pillow knows.
+
+    Args:
+        data: The encoded bytes; the format is found from them.
+        limits: Checked on the header, before pixels are allocated; the defaults of `ImageLimits` if None.
+        exif: `apply` turns the pixels as the EXIF orientation says, `ignore` leaves them as they are stored.
+
+    Returns:
+        A loaded image of mode RGB, the first frame where there are several.
+
+    Raises:
+        UnsupportedImageError: No decoder knows the bytes.
+        CorruptImageError: The image is damaged or cut short.
+        ImageLimitError: The header asks for more than the limits allow.
+    """
+    limits = limits or ImageLimits()
+    image = open_header(data)
+    check_limits(image, data, limits)
+    try:
+        image.load()
+        if exif == "apply":
+            image = ImageOps.exif_transpose(image)
+        return to_rgb(image)
+    except Image.DecompressionBombError as error:
+        raise over_pixel_limit(image, limits) from error
+    except (OSError, ValueError, SyntaxError, EOFError, IndexError, TypeError, OverflowError) as error:
+        raise CorruptImageError(
+            f"this {image.format} image is damaged or cut short: {error}", got=f"{len(data)} bytes"
+        ) from error
+
+
+def open_header(data: bytes | memoryview) -> Image.Image:
+    """Finds the format and reads the header; no pixels are decoded."""
+    Image.init()
+    formats = [name for name in Image.ID if name not in REFUSED_FORMATS]
+    try:
+        return Image.open(io.BytesIO(data), formats=formats)
+    except UnidentifiedImageError as error:
+        raise UnsupportedImageError(
+            "these bytes are no image that Pillow knows",
+            got=f"{len(data)} bytes that start with {bytes(data[:16])!r}" if len(data) else "0 bytes",
+            remedy="Check that the field really is an image, and that it was written whole.",
+        ) from error
+    except Image.DecompressionBombError as error:
+        raise ImageLimitError(
+            f"the header claims more pixels than Pillow accepts: {error}",
+            remedy="Raise PIL.Image.MAX_IMAGE_PIXELS (and the `pixels` limit) if the image is real.",
+        ) from error
+    except (OSError, ValueError, SyntaxError, EOFError, IndexError, TypeError, OverflowError) as error:
+        raise CorruptImageError(f"the image header is damaged: {error}", got=f"{len(data)} bytes") from error
+
+
+def check_limits(image: Image.Image, data: bytes | memoryview, limits: ImageLimits) -> None:
+    """Refuses by the header what would take too much memory or time."""
+    if image.width * image.height > limits.pixels:
+        raise over_pixel_limit(image, limits)
+    if image.format in ("JPEG", "MPO") and "progressive" in image.info:
+        num_scans = bytes(data).count(START_OF_SCAN)
+        if num_scans > limits.scans:
+            raise ImageLimitError(
+                "a progressive JPEG of too many scans",
+                got=f"{num_scans} scans",
+                accepted=f"at most {limits.scans} (the `scans` limit)",
+            )
+
+
+def over_pixel_limit(image: Image.Image, limits: ImageLimits) -> ImageLimitError:
+    """The error of an image whose header claims too many pixels."""
+    return ImageLimitError(
+        "an image of too many pixels was refused before memory was taken for it",
+        got=f"{image.width} x {image.height} = {image.width * image.height} pixels",
+        accepted=f"at most {limits.pixels} (the `pixels` limit)",
+        remedy="Raise the limit if the image is real.",
+    )
+
+
+def to_rgb(image: Image.Image) -> Image.Image:
+    """RGB as `Image.convert` makes it.
+
+    The transparency entry of a palette image is taken out first: converting to RGB drops it either way, and Pillow
+    warns about it for each image.
+    """
+    if image.mode == "RGB":
+        return image
+    image.info.pop("transparency", None)
+    return image.convert("RGB")
+
+
+def encode_image(extension: str, value: Any) -> bytes:
+    """Writes a PIL image, or uint8 pixels of shape (H, W) or (H, W, 3 or 4), in the format of the extension.
+
+    JPEG and AVIF are written at quality 95, WebP without loss, everything else as Pillow does by default.
+
+    Raises:
+        WriteError: The value is no image, or its mode does not fit the format.
+    """
+    name = FORMAT_OF_EXTENSION[extension]
+    try:
+        image = value if isinstance(value, Image.Image) else Image.fromarray(np.asarray(value))
+        buffer = io.BytesIO()
+        image.save(buffer, name, **ENCODER_OPTIONS.get(name, {}))
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise WriteError(
+            f"this value cannot be written as {name}: {error}",
+            got=type(value).__name__,
+            accepted="a PIL image, uint8 pixels of shape (H, W) or (H, W, 3), or the encoded bytes",
+            field=extension,
+        ) from error
+    return buffer.getvalue()

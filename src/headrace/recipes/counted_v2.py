@@ -1,0 +1,67 @@
+"""Twins of `torchvision.transforms.v2` that draw from the sample's counters.
+
+They only replace `make_params`: everything that torchvision does with a whole sample (one box for image, mask and
+boxes, pure tensors beside an image left alone) stays torchvision's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torchvision.transforms import v2
+
+from headrace.recipes.draws_of_sample import crop_box, flips, resized_crop_box
+from headrace.recipes.twin import twin_of
+
+
+class CountedRandomResizedCrop(v2.RandomResizedCrop):  # type: ignore[misc]
+    """Draws the box from the counters; crops and resizes as its parent."""
+
+    draw_op: int
+
+    def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
+        """The box, one for everything in the sample."""
+        height, width = v2.query_size(flat_inputs)
+        box = resized_crop_box(height, width, self.scale, self.ratio, self.draw_op)
+        return dict(zip(("top", "left", "height", "width"), box, strict=True))
+
+
+class CountedRandomCrop(v2.RandomCrop):  # type: ignore[misc]
+    """Draws the place from the counters; pads and crops as its parent."""
+
+    draw_op: int
+
+    def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
+        """The parent's parameters (it works out the padding), with our place for its own."""
+        params: dict[str, Any] = super().make_params(flat_inputs)
+        height, width = v2.query_size(flat_inputs)
+        left, top, right, bottom = params["padding"]
+        box = crop_box(height + top + bottom, width + left + right, self.size, self.draw_op)
+        return params | {"top": box[0], "left": box[1]}
+
+
+class CountedRandomHorizontalFlip(v2.Transform):  # type: ignore[misc]
+    """Decides from the counters, once for everything in the sample."""
+
+    def __init__(self, p: float, draw_op: int) -> None:
+        super().__init__()
+        self.p = p
+        self.draw_op = draw_op
+
+    def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
+        """Whether to mirror."""
+        return {"mirror": flips(self.p, self.draw_op)}
+
+    def transform(self, inpt: Any, params: dict[str, Any]) -> Any:
+        """One member of the sample, mirrored or as it was."""
+        return v2.functional.horizontal_flip(inpt) if params["mirror"] else inpt
+
+
+TWINS: dict[str, type] = {"RandomResizedCrop": CountedRandomResizedCrop, "RandomCrop": CountedRandomCrop}
+
+
+def twin_v2(name: str, call: Any, position: int) -> Any:
+    """The counted twin of a v2 transform, with all its settings."""
+    if name == "RandomHorizontalFlip":
+        return CountedRandomHorizontalFlip(call.p, position)
+    return twin_of(call, TWINS[name], position)

@@ -1,0 +1,91 @@
+"""Encoded images to pixels: the kernel first, Pillow for what the kernel leaves."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from typing import Any
+
+from headrace import _native
+from headrace.contracts import I64, U8, ByteColumn, DecodeImage, Recorder
+from headrace.errors import CorruptImageError, ImageLimitError, MissingFieldError, SampleError
+from headrace.recipes.recipe import ImageRecipe
+from headrace.recipes.tensors import pil_pixels
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decoder:
+    """Decodes whole images of a column."""
+
+    recipe: ImageRecipe
+    pool: _native.Pool
+    decode: DecodeImage
+    recorder: Recorder | None = None
+    """Counts `pillow_decodes`."""
+
+    def pixels(self, column: ByteColumn, rows: I64) -> list[U8 | SampleError]:
+        """RGB pixels of shape (H, W, 3) for each of these rows, or what is wrong with it."""
+        limits = self.recipe.limits
+        arrays, report = _native.decode_full(
+            self.pool,
+            column.addresses[rows],
+            column.sizes[rows],
+            apply_exif=self.recipe.exif == "apply",
+            max_pixels=limits.pixels,
+            max_scans=limits.scans,
+            max_decoder_bytes=limits.decoder_bytes,
+        )
+        return [
+            self.left_over(column, int(row), int(report.status[index]), report.message(index))
+            if array is None
+            else array
+            for index, (row, array) in enumerate(zip(rows, arrays, strict=True))
+        ]
+
+    def left_over(self, column: ByteColumn, row: int, status: int, message: str) -> U8 | SampleError:
+        """What becomes of a row that the kernel did not decode: Pillow's pixels, or an error."""
+        refused = refusal_of(status, message)
+        if refused is not None:
+            return refused
+        image = self.image(column, row)
+        return image if isinstance(image, SampleError) else pil_pixels(image)
+
+    def image(self, column: ByteColumn, row: int) -> Any | SampleError:
+        """A row as Pillow decodes it: an RGB image, or what is wrong with it."""
+        if self.recorder is not None:
+            self.recorder.count("pillow_decodes")
+        try:
+            return self.decode(bytes_of(column, row), self.recipe.limits, self.recipe.exif)
+        except SampleError as error:
+            return error
+
+
+def refusal_of(status: int, message: str) -> SampleError | None:
+    """The error of a row that the kernel refused for good; None where Pillow is to try."""
+    if status == _native.CORRUPT:
+        return CorruptImageError(f"this JPEG is damaged: {message}", stage="decode")
+    if status == _native.OVER_LIMIT:
+        return ImageLimitError(
+            f"this JPEG asks for more than the limits allow: {message}",
+            remedy="Raise the limit if the image is real.",
+            stage="decode",
+        )
+    return None
+
+
+def bytes_of(column: ByteColumn, row: int) -> bytes:
+    """A copy of the encoded bytes of a row."""
+    return ctypes.string_at(int(column.addresses[row]), int(column.sizes[row]))
+
+
+def present_rows(column: ByteColumn) -> I64:
+    """The rows whose sample has the field."""
+    return column.present.nonzero()[0]
+
+
+def missing_rows(column: ByteColumn) -> dict[int, SampleError]:
+    """An error for each row whose sample lacks the field."""
+    return {
+        int(row): MissingFieldError("the sample has no image in this field", remedy="Choose missing='skip' or 'none'.")
+        for row in (~column.present).nonzero()[0]
+    }

@@ -1,0 +1,116 @@
+"""Geometry that the kernel knows, as data: at most one resize, then one crop, then one flip, in one pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resize:
+    """A resize of the whole image."""
+
+    height: int
+    """Target height, or the target of the shorter edge where `width` is 0."""
+    width: int
+    max_size: int = 0
+    """Cap of the longer edge where the shorter is given; 0 is none."""
+    filter: int
+    """Number of the filter as `PIL.Image.Resampling` has it."""
+
+    def output_size(self, height: int, width: int) -> tuple[int, int]:
+        """Height and width of the result, in the arithmetic of torchvision's `_compute_resized_output_size`."""
+        if self.width:
+            return self.height, self.width
+        short, long = min(height, width), max(height, width)
+        new_short, new_long = self.height, int(self.height * long / short)
+        if self.max_size and new_long > self.max_size:
+            new_short, new_long = int(self.max_size * new_short / new_long), self.max_size
+        return (new_long, new_short) if width <= height else (new_short, new_long)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RandomResizedCrop:
+    """A random box of random area and aspect ratio, resized to (height, width)."""
+
+    height: int
+    width: int
+    scale: tuple[float, float]
+    """Bounds of the box's share of the image area."""
+    ratio: tuple[float, float]
+    """Bounds of width over height."""
+    filter: int
+    op: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CenterCrop:
+    """The middle (height, width) of the image."""
+
+    height: int
+    width: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RandomCrop:
+    """A (height, width) of the image at a random place."""
+
+    height: int
+    width: int
+    op: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flip:
+    """A mirror image, left for right, with this probability."""
+
+    probability: float
+    op: int
+
+
+Crop: TypeAlias = RandomResizedCrop | CenterCrop | RandomCrop
+GeometryStep: TypeAlias = Resize | Crop | Flip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Geometry:
+    """What one pass of the kernel does to the place of pixels. All None: nothing."""
+
+    resize: Resize | None = None
+    crop: Crop | None = None
+    flip: Flip | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether pixels stay where they are."""
+        return self == Geometry()
+
+    @property
+    def fixed_size(self) -> tuple[int, int] | None:
+        """Height and width of every result, where these do not depend on the image."""
+        if self.crop is not None:
+            return self.crop.height, self.crop.width
+        if self.resize is not None and self.resize.width:
+            return self.resize.height, self.resize.width
+        return None
+
+    def output_size(self, height: int, width: int) -> tuple[int, int]:
+        """Height and width of the result for an image of this size."""
+        fixed = self.fixed_size
+        if fixed is not None:
+            return fixed
+        return (height, width) if self.resize is None else self.resize.output_size(height, width)
+
+    def then(self, step: GeometryStep) -> Geometry | str:
+        """This geometry followed by one more step, or why that is not one pass."""
+        if isinstance(step, Flip):
+            return "a second flip" if self.flip else replace(self, flip=step)
+        if self.flip:
+            return "comes after a flip; crops and resizes are fused before it"
+        if isinstance(step, Resize):
+            return replace(self, resize=step) if self.is_empty else "resizes what was resized or cropped before"
+        if self.crop:
+            return "a second crop"
+        if isinstance(step, RandomResizedCrop) and self.resize:
+            return "resizes what was resized before"
+        return replace(self, crop=step)

@@ -1,0 +1,128 @@
+"""A recipe at work: columns of encoded images become batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from headrace import _native
+from headrace.contracts import U64, Allocate, ByteColumn, DecodeImage, Fault, Recorder
+from headrace.errors import SampleError
+from headrace.recipes.full_decode import Decoder
+from headrace.recipes.op import Op
+from headrace.recipes.prefix_runner import PrefixRunner
+from headrace.recipes.recipe import ImageRecipe
+from headrace.recipes.reference import apply_ops
+from headrace.recipes.rows import Rows
+from headrace.recipes.span_runner import SpanRunner
+from headrace.recipes.stacking import Ragged, stack
+from headrace.recipes.suffix_runner import SuffixRunner
+from headrace.recipes.tensors import delivered
+
+
+class ImageProgram:
+    """Runs an image recipe. Holds no state of a batch, so that several threads may use one at the same time.
+
+    Args:
+        recipe: What to do.
+        pool: Threads of the kernel.
+        decode: Decoder of what the kernel does not know (`headrace.codecs.decode_image`).
+        recorder: Counts `pillow_decodes`, the images that Pillow decoded.
+    """
+
+    def __init__(
+        self, recipe: ImageRecipe, pool: _native.Pool, *, decode: DecodeImage, recorder: Recorder | None = None
+    ) -> None:
+        self.recipe = recipe
+        self.decoder = Decoder(recipe=recipe, pool=pool, decode=decode, recorder=recorder)
+        self.prefix = PrefixRunner(SpanRunner(span=recipe.prefix, pool=pool, decoder=self.decoder))
+        self.suffix = SuffixRunner(SpanRunner(span=recipe.suffix, pool=pool, decoder=self.decoder))
+        self.channels_last = recipe.memory_format == "channels_last"
+
+    def run(self, column: ByteColumn, keys: U64, allocate: Allocate, *, ragged: Ragged = "refuse") -> Rows:
+        """Makes a batch of images from their bytes.
+
+        Args:
+            column: The encoded images.
+            keys: Key of each sample, shape (rows,).
+            allocate: Where memory comes from.
+            ragged: What images of different sizes become.
+
+        Returns:
+            The images; content faults are listed in `faults`, not raised. A recipe with a Python part gets the image
+            alone here; one that wants the whole sample goes through `start`, `middle` and `finish`.
+
+        Raises:
+            CollateError: Images of different shapes, and `ragged` is `refuse`.
+        """
+        if self.recipe.is_fused:
+            rows = self.prefix.run_whole(column, keys, allocate, channels_last=self.channels_last)
+            if rows is not None:
+                return rows
+        images = self.start(column, keys, allocate)
+        values = attempted(self.recipe.middle, images, keys)
+        return self.finish(values, keys, allocate, ragged=ragged)
+
+    def start(self, column: ByteColumn, keys: U64, allocate: Allocate) -> list[Any]:
+        """Decodes a batch and runs the prefix.
+
+        Returns:
+            One entry a row: what the middle gets (a PIL image, a `tv_tensors.Image` or a tensor), or a `Fault`.
+        """
+        return self.prefix.run_apart(column, keys, allocate, by_kernel=self.recipe.fuse is not False)
+
+    def middle(self, value: Any, key: int) -> Any:
+        """Runs the Python part on one image, or on one sample where `recipe.whole_sample`.
+
+        Raises:
+            TransformError: A transform raised.
+        """
+        return apply_ops(self.recipe.middle, value, int(key))
+
+    def finish(self, values: Sequence[Any], keys: U64, allocate: Allocate, *, ragged: Ragged = "refuse") -> Rows:
+        """Runs the suffix on what the middle gave, and puts the batch together.
+
+        Args:
+            values: One a row: an image of any kind, or a `Fault`.
+            keys: Key of each sample, shape (rows,).
+            allocate: Where memory comes from.
+            ragged: What images of different shapes become.
+
+        Raises:
+            CollateError: Images of different shapes, and `ragged` is `refuse`.
+        """
+        if self.recipe.suffix.ops:
+            rows = self.suffix.run_pixels(values, keys, allocate, channels_last=self.channels_last)
+            if rows is not None:
+                return rows
+            values = attempted(self.recipe.suffix.ops, values, keys)
+        finals = [value if isinstance(value, Fault) else delivered(value) for value in values]
+        return stack(finals, allocate, channels_last=self.channels_last, ragged=ragged)
+
+    def run_one(self, data: bytes | memoryview, key: int) -> Any:
+        """One image through the reference path: Pillow and torchvision, with the draws of `key`.
+
+        Returns:
+            What the transform gives; a tensor of shape (C, H, W) where that is an image.
+
+        Raises:
+            SampleError: The image cannot be decoded, or a transform raised.
+        """
+        image = self.decoder.decode(data, self.recipe.limits, self.recipe.exif)
+        return delivered(apply_ops(self.recipe.ops, image, int(key)))
+
+
+def attempted(ops: Sequence[Op], values: Sequence[Any], keys: U64) -> list[Any]:
+    """Runs ops on each value that is not a fault; what fails becomes one."""
+    return [
+        value if isinstance(value, Fault) else attempt(ops, value, int(key), row)
+        for row, (value, key) in enumerate(zip(values, keys, strict=True))
+    ]
+
+
+def attempt(ops: Sequence[Op], value: Any, key: int, row: int) -> Any:
+    """Runs ops on one value; a content fault becomes a `Fault` of this row."""
+    try:
+        return apply_ops(ops, value, key)
+    except SampleError as error:
+        return Fault(row=row, error=error)

@@ -1,0 +1,78 @@
+"""The random numbers of one sample, at hand for whatever runs inside its transforms.
+
+A context variable carries the sample's key, so that threads (and asyncio tasks) that transform different samples never
+see each other's. Torch's, Python's and numpy's global generators are left alone: a transform that uses them draws what
+it would draw anywhere else, and its draws depend on which thread came first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+import numpy as np
+
+from headrace.errors import HeadraceError
+
+
+@dataclass(slots=True, kw_only=True)
+class SampleRandomness:
+    """The key of the sample that is being transformed, and its generator once somebody asked for it."""
+
+    key: int
+    generator: np.random.Generator | None = None
+
+
+CURRENT: ContextVar[SampleRandomness] = ContextVar("headrace_sample")
+
+
+@contextmanager
+def sample_randomness(key: int) -> Iterator[None]:
+    """Makes `key` the sample key of everything called inside the block."""
+    token = CURRENT.set(SampleRandomness(key=key))
+    try:
+        yield
+    finally:
+        CURRENT.reset(token)
+
+
+def sample_key() -> int:
+    """Key of the sample that is being transformed.
+
+    Raises:
+        HeadraceError: No sample is being transformed here.
+    """
+    return current().key
+
+
+def rng() -> np.random.Generator:
+    """The random generator of the sample that is being transformed.
+
+    Its numbers depend on nothing but (seed, epoch, sample, view, draw): not on the engine, the number of workers or
+    the order in which samples are made. Every call for one sample gives the same generator, which goes on from where
+    it was.
+
+    Returns:
+        A `numpy.random.Generator` over Philox (Salmon et al. 2011) keyed by the sample.
+
+    Raises:
+        HeadraceError: Called outside of a transform that headrace runs.
+    """
+    randomness = current()
+    if randomness.generator is None:
+        randomness.generator = np.random.Generator(np.random.Philox(key=randomness.key))
+    return randomness.generator
+
+
+def current() -> SampleRandomness:
+    """The randomness of the sample that is being transformed in this context."""
+    try:
+        return CURRENT.get()
+    except LookupError:
+        raise HeadraceError(
+            "rng() was called where no sample is being transformed",
+            accepted="calls from inside a transform that a headrace dataset or loader runs, on the same thread",
+            remedy="Make a generator of your own (numpy.random.default_rng) outside of transforms.",
+        ) from None
