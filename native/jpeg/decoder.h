@@ -46,6 +46,7 @@ class Decoder {
   };
 
   static void check_scans(j_common_ptr cinfo);
+  void create();
   void read_headers(bool read_orientation);
   int stored_orientation() const;
   Outcome judge_headers(const DecodeLimits& limits) const;
