@@ -38,7 +38,11 @@ $(VENV)/.ready-dev: pyproject.toml | $(VENV)/bin/python
 	@$(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("purelib"))' | sed 's|$$|/headrace-checkout.pth|' | xargs sh -c 'echo $(CURDIR)/src > "$$0"'
 	@touch $@
 
+# The photographs of the benchmarks are cut from wallpapers that Debian ships.
+WALLPAPERS := lomiri-wallpapers-20.04 lomiri-wallpapers-16.04 plasma-workspace-wallpapers gnome-backgrounds
+
 $(VENV)/.ready-bench: $(VENV)/.ready-dev
+	@dpkg -s $(WALLPAPERS) >/dev/null 2>&1 || scripts/debian_packages.sh $(WALLPAPERS)
 	@echo "Installing the peers for benchmarks into .venv"
 	@$(PYTHON) scripts/requirements.py bench > $(VENV)/requirements-bench.txt
 	@$(PYTHON) -m pip install -q -r $(VENV)/requirements-bench.txt
