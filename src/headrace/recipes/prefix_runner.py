@@ -100,11 +100,11 @@ class PrefixRunner:
         geometry = self.runner.span.geometry
         if geometry.fixed_size is not None:
             return geometry.fixed_size
-        if self.runner.decoder.recipe.exif == "apply":
-            return None
         rows = present_rows(column)
+        if not rows.size or self.runner.decoder.recipe.exif == "apply":
+            return None
         headers, status = _native.probe(column.addresses[rows], column.sizes[rows])
-        if not len(rows) or status.any():
+        if status.any():
             return None
         sizes = {geometry.output_size(int(height), int(width)) for height, width in np.unique(headers[:, :2], axis=0)}
         return sizes.pop() if len(sizes) == 1 else None

@@ -48,6 +48,9 @@ class SpanRunner:
 
     def jpegs(self, column: ByteColumn, rows: I64, keys: U64, target: Target) -> Outcome:
         """Decodes rows of a column into the same rows of the target."""
+        outcome = empty_outcome(len(target.raw))
+        if not rows.size:
+            return outcome
         recipe = self.decoder.recipe
         report = _native.run_jpegs(
             self.pool,
@@ -60,7 +63,6 @@ class SpanRunner:
             lut=self.lut,
             channels_last=target.channels_last,
         )
-        outcome = empty_outcome(len(target.raw))
         outcome.params[rows] = report.params
         self.rescue(column, rows, keys, target, report, outcome)
         return outcome
