@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import zipfile
-import zlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,9 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from headrace.errors import DecodeError, WriteError
-
-READ_ERRORS = (ValueError, OSError, EOFError, SyntaxError, KeyError, zipfile.BadZipFile, zlib.error, MemoryError)
-"""What numpy and zipfile raise on bytes that are no array file."""
 
 
 def decode_array(extension: str, data: bytes | memoryview) -> npt.NDArray[Any]:
@@ -25,7 +21,7 @@ def decode_array(extension: str, data: bytes | memoryview) -> npt.NDArray[Any]:
     """
     try:
         array: npt.NDArray[Any] = np.lib.format.read_array(io.BytesIO(data), allow_pickle=False)
-    except READ_ERRORS as error:
+    except Exception as error:  # numpy and zipfile raise many kinds on damaged bytes
         raise unreadable(extension, data, error) from error
     return array
 
@@ -42,7 +38,7 @@ def decode_arrays(extension: str, data: bytes | memoryview) -> dict[str, npt.NDA
                 name.removesuffix(".npy"): np.lib.format.read_array(io.BytesIO(archive.read(name)), allow_pickle=False)
                 for name in archive.namelist()
             }
-    except READ_ERRORS as error:
+    except Exception as error:  # numpy and zipfile raise many kinds on damaged bytes
         raise unreadable(extension, data, error) from error
 
 

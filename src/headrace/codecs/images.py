@@ -77,7 +77,7 @@ def decode_image(data: bytes | memoryview, limits: ImageLimits | None = None, ex
         return to_rgb(image)
     except Image.DecompressionBombError as error:
         raise over_pixel_limit(image, limits) from error
-    except (OSError, ValueError, SyntaxError, EOFError, IndexError, TypeError, OverflowError) as error:
+    except Exception as error:  # Pillow's plugins raise any kind on damaged bytes
         raise CorruptImageError(
             f"this {image.format} image is damaged or cut short: {error}", got=f"{len(data)} bytes"
         ) from error
@@ -100,7 +100,7 @@ def open_header(data: bytes | memoryview) -> Image.Image:
             f"the header claims more pixels than Pillow accepts: {error}",
             remedy="Raise PIL.Image.MAX_IMAGE_PIXELS (and the `pixels` limit) if the image is real.",
         ) from error
-    except (OSError, ValueError, SyntaxError, EOFError, IndexError, TypeError, OverflowError) as error:
+    except Exception as error:  # Pillow's plugins raise any kind on damaged bytes
         raise CorruptImageError(f"the image header is damaged: {error}", got=f"{len(data)} bytes") from error
 
 
