@@ -248,15 +248,18 @@ class Flight:
                 "this iterator belongs to the process that this one was forked from",
                 remedy="Iterate over the loader anew in this process.",
             )
+        asked_s = time.perf_counter()
         with self.turn:
             arrival = self.next_arrival()
         if isinstance(arrival, Ending):
             self.finish(arrival)
-        return self.deliver(arrival)
+        return self.deliver(arrival, asked_s)
 
-    def deliver(self, passage: Passage) -> Delivered:
+    def deliver(self, passage: Passage, asked_s: float) -> Delivered:
         """Hands a batch over; its memory is the consumer's from here on, and the next step may begin."""
         started_s = time.perf_counter()
+        self.recorder.wait("deliver", started_s - asked_s)
+        self.recorder.fill("ready", self.arrivals.num_waiting(), self.num_in_flight)
         self.account.give(passage.charged_bytes)
         with self.lock:
             self.num_in_flight -= 1
@@ -269,7 +272,7 @@ class Flight:
         """Waits for the arrival whose turn it is."""
         if self.finished:
             raise StopIteration
-        arrival, started_s = None, time.perf_counter()
+        arrival = None
         while arrival is None:
             if self.closed is not None:
                 raise closed_error(self.closed)
@@ -278,20 +281,19 @@ class Flight:
             except BaseException:  # Ctrl-C: must be prompt, and perhaps nobody comes back to close this
                 self.abandon()
                 raise
-        self.recorder.wait("deliver", time.perf_counter() - started_s)
-        self.recorder.fill("ready", self.arrivals.num_waiting(), self.num_in_flight)
         return arrival
 
     def finish(self, ending: Ending) -> NoReturn:
         """Closes, then raises what stands at the end."""
+        error, ending.error = ending.error, None
+        self.finished = error is None
         self.close()
-        if ending.error is None:
-            self.finished = True
+        if error is None:
             raise StopIteration
         try:
-            raise ending.error
+            raise error
         finally:
-            del ending  # the error's traceback leads back to this frame
+            del error  # its traceback leads to this frame, which would lead back to it
 
     # --- end
 

@@ -29,7 +29,7 @@ class Stats:
     def add(self, stage: str, busy_s: float, *, items: int = 1, size_bytes: int = 0) -> None:
         """Records one piece of work of a stage that took `busy_s` seconds."""
         with self.lock:
-            meter = self.epoch.stage(stage)
+            meter = self.epoch.stages[stage]
             meter.busy.add(busy_s)
             meter.items += items
             meter.size_bytes += size_bytes
@@ -37,7 +37,7 @@ class Stats:
     def wait(self, stage: str, waited_s: float) -> None:
         """Records that a stage waited for `waited_s` seconds."""
         with self.lock:
-            self.epoch.stage(stage).waiting.add(waited_s)
+            self.epoch.stages[stage].waiting.add(waited_s)
 
     def count(self, event: str, num: int = 1) -> None:
         """Counts an event."""
@@ -47,7 +47,7 @@ class Stats:
     def fill(self, queue: str, num: int, capacity: int) -> None:
         """Records how full a queue is at this moment."""
         with self.lock:
-            self.epoch.queue(queue).add(num, capacity)
+            self.epoch.queues[queue].add(num, capacity)
 
     def begin_epoch(self) -> None:
         """Starts a new epoch: what was measured so far counts in the total only."""
@@ -62,9 +62,9 @@ class Stats:
             scope: "epoch": since the last `begin_epoch`; "total": since the loader was made.
         """
         with self.lock:
-            if scope == "epoch":
-                return self.epoch.freeze(time.perf_counter())
-            total = Meters(self.earlier.started_s)
-            total.merge(self.earlier)
-            total.merge(self.epoch)
-        return total.freeze(time.perf_counter())
+            copy = Meters(self.epoch.started_s)
+            if scope == "total":
+                copy = Meters(self.earlier.started_s)
+                copy.merge(self.earlier)
+            copy.merge(self.epoch)
+        return copy.freeze(time.perf_counter())  # quantiles take a millisecond, and nobody waits for the lock
