@@ -35,7 +35,6 @@ class InlineRun:
             raise StopIteration
         if self.closed is not None:
             raise closed_error(self.closed)
-        started_s = time.perf_counter()
         try:
             delivered = self.make()
         except BaseException:
@@ -45,14 +44,13 @@ class InlineRun:
             self.finished = True
             self.close()
             raise StopIteration
-        self.recorder.wait("deliver", time.perf_counter() - started_s)
         return delivered
 
     def make(self) -> Delivered | None:
         """The next batch, None after the last step."""
         step, stage, memory = None, "order", StepMemory(self.slots, self.recorder)
         try:
-            begun_s = time.perf_counter()
+            begun_s = asked_s = time.perf_counter()
             step = next(self.steps, None)
             if step is None:
                 return None
@@ -63,12 +61,14 @@ class InlineRun:
             begun_s = self.record(stage, begun_s, step, fetched_bytes)
             stage = "run"
             batch = self.work.run(step, fetched, memory)
-            self.record(stage, begun_s, step, memory.size_bytes - fetched_bytes)
+            begun_s = self.record(stage, begun_s, step, memory.size_bytes - fetched_bytes)
         except BaseException as error:
             placed = at_step(step, stage, error)
             if placed is error:
                 raise
             raise placed from error
+        self.recorder.wait("deliver", begun_s - asked_s)
+        self.recorder.add("deliver", 0.0, items=len(step.ids), size_bytes=memory.size_bytes)
         return Delivered(step=step, batch=batch)
 
     def record(self, stage: str, begun_s: float, step: Step, size_bytes: int) -> float:

@@ -16,7 +16,8 @@ from headrace.engine import ByteBudget, SlotPool, Stats, ThreadEngine
 from headrace.testing.step_works import NumberWork, StepSource
 
 def make(work=NumberWork(naps_s=(0.001, 0.0))):
-    return ThreadEngine(work, num_workers=2, num_io_threads=2, budget=ByteBudget(1 << 25), slots=SlotPool(), recorder=Stats())
+    budget, slots, recorder = ByteBudget(1 << 25), SlotPool(), Stats()
+    return ThreadEngine(work, num_workers=2, num_io_threads=2, budget=budget, slots=slots, recorder=recorder)
 
 engine = make()
 stream = engine.run(StepSource())

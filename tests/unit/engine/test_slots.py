@@ -159,9 +159,10 @@ def test_the_longest_unused_block_goes_first(slots):
     first, second = (slots.allocate(1 << 20, np.uint8) for _ in range(2))
     del first
     young = address(second)
-    slots.allocate(8192, np.uint8)
+    kept = slots.allocate(8192, np.uint8)
     del second
     slots.trim(keep_bytes=1 << 20)
+    assert kept.size == 8192
     assert slots.free_bytes == 1 << 20
     assert address(slots.allocate(1 << 20, np.uint8)) == young
 

@@ -26,7 +26,7 @@ def make(work, **options):
 class Work:
     """A work put together from functions."""
 
-    def __init__(self, run=lambda step: step.index, fetch=lambda step: None, size_bytes=lambda step: STEP_BYTES):
+    def __init__(self, run=lambda step: step.index, fetch=lambda _: None, size_bytes=lambda _: STEP_BYTES):
         self.run_step = run
         self.fetch_step = fetch
         self.size_of = size_bytes
@@ -103,7 +103,7 @@ def test_the_engine_holds_no_batch_that_was_delivered():
     class Batch:
         pass
 
-    engine = make(Work(run=lambda step: Batch()))
+    engine = make(Work(run=lambda _: Batch()))
     gc.collect()
     gc.disable()
     try:
@@ -174,13 +174,12 @@ def test_ctrl_c_while_waiting_is_prompt(num_taken):
 
 def test_close_in_another_thread_wakes_the_consumer():
     may_end = threading.Event()
-    stream = make(Work(run=lambda step: may_end.wait(PATIENCE_S))).run(StepSource())
+    stream = make(Work(run=lambda _: may_end.wait(PATIENCE_S))).run(StepSource())
     threading.Timer(0.05, may_end.set).start()
     closer = threading.Timer(0.02, stream.close)
     closer.start()
     with pytest.raises(LoaderClosedError):
-        while True:
-            next(stream)
+        list(stream)
     closer.join()
 
 
@@ -205,7 +204,7 @@ def test_close_gives_up_waiting_for_a_step_that_hangs(monkeypatch):
 
 def test_a_work_may_close_its_own_loader():
     before = workers_alive()
-    stream = make(Work(run=lambda step: stream.close())).run(StepSource())
+    stream = make(Work(run=lambda _: stream.close())).run(StepSource())
     with contextlib.suppress(LoaderClosedError):
         next(stream)
     expect_idle(before)
