@@ -13,6 +13,9 @@ from torchvision.transforms import v2
 from headrace.recipes.draws_of_sample import crop_box, flips, resized_crop_box
 from headrace.recipes.twin import twin_of
 
+BOX_NAMES = ("top", "left", "height", "width")
+"""torchvision's names of the numbers of a box, in our order."""
+
 
 class CountedRandomResizedCrop(v2.RandomResizedCrop):  # type: ignore[misc]
     """Draws the box from the counters; crops and resizes as its parent."""
@@ -23,7 +26,7 @@ class CountedRandomResizedCrop(v2.RandomResizedCrop):  # type: ignore[misc]
         """The box, one for everything in the sample."""
         height, width = v2.query_size(flat_inputs)
         box = resized_crop_box(height, width, self.scale, self.ratio, self.draw_op)
-        return dict(zip(("top", "left", "height", "width"), box, strict=True))
+        return dict(zip(BOX_NAMES, box, strict=True))
 
 
 class CountedRandomCrop(v2.RandomCrop):  # type: ignore[misc]
@@ -32,12 +35,21 @@ class CountedRandomCrop(v2.RandomCrop):  # type: ignore[misc]
     draw_op: int
 
     def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
-        """The parent's parameters (it works out the padding), with our place for its own."""
-        params: dict[str, Any] = super().make_params(flat_inputs)
+        """Padding and box under the parent's names; what is missing is padded on both sides, as there."""
         height, width = v2.query_size(flat_inputs)
-        left, top, right, bottom = params["padding"]
-        box = crop_box(height + top + bottom, width + left + right, self.size, self.draw_op)
-        return params | {"top": box[0], "left": box[1]}
+        left, right, top, bottom = self.padding or (0, 0, 0, 0)
+        if self.pad_if_needed:
+            rows = max(self.size[0] - (height + top + bottom), 0)
+            columns = max(self.size[1] - (width + left + right), 0)
+            left, right, top, bottom = left + columns, right + columns, top + rows, bottom + rows
+        padded = (height + top + bottom, width + left + right)
+        box = crop_box(*padded, self.size, self.draw_op)
+        return {
+            **dict(zip(BOX_NAMES, box, strict=True)),
+            "needs_crop": padded != tuple(self.size),
+            "needs_pad": any((left, right, top, bottom)),
+            "padding": [left, top, right, bottom],
+        }
 
 
 class CountedRandomHorizontalFlip(v2.Transform):  # type: ignore[misc]
