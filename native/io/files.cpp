@@ -1,0 +1,64 @@
+#include "io/files.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace headrace::io {
+
+namespace {
+int open_retrying(const char* path) {
+  int fd = -1;
+  do {
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+  } while (fd < 0 && errno == EINTR);
+  return fd;
+}
+}  // namespace
+
+Opened open_file(const std::string& path) {
+  const int fd = open_retrying(path.c_str());
+  if (fd < 0) return {-1, 0, errno};
+  struct stat facts{};
+  const int error_number = fstat(fd, &facts) != 0 ? errno : S_ISDIR(facts.st_mode) ? EISDIR : 0;
+  if (error_number != 0) {
+    close(fd);
+    return {-1, 0, error_number};
+  }
+  return {fd, static_cast<uint64_t>(facts.st_size), 0};
+}
+
+Map map_file(const std::string& path) {
+  const Opened file = open_file(path);
+  if (file.error_number != 0) return {nullptr, 0, file.error_number};
+  Map map{nullptr, static_cast<size_t>(file.size), 0};
+  if (map.size != 0) {
+    void* data = mmap(nullptr, map.size, PROT_READ, MAP_SHARED, file.fd, 0);
+    if (data == MAP_FAILED) {
+      map = {nullptr, 0, errno};
+    } else {
+      map.data = static_cast<const uint8_t*>(data);
+    }
+  }
+  close(file.fd);
+  return map;
+}
+
+void unmap(const Map& map) {
+  if (map.data != nullptr) munmap(const_cast<uint8_t*>(map.data), map.size);
+}
+
+void start_writeback(int fd, uint64_t offset, uint64_t size) {
+#if defined(SYNC_FILE_RANGE_WRITE)
+  (void)sync_file_range(fd, static_cast<off_t>(offset), static_cast<off_t>(size), SYNC_FILE_RANGE_WRITE);
+#else
+  (void)fd;
+  (void)offset;
+  (void)size;
+#endif
+}
+
+}  // namespace headrace::io
