@@ -4,7 +4,7 @@ Addresses and sizes are uint64 arrays; everything runs with the GIL released; no
 (a status a row says what is wrong), only for wrong arguments (ValueError, TypeError).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,44 @@ def open_files(paths: Sequence[bytes]) -> tuple[npt.NDArray[np.int32], npt.NDArr
 
 def close_files(fds: npt.NDArray[np.int32]) -> None:
     """Closes descriptors; -1 is passed over."""
+
+def map_file(path: bytes) -> npt.NDArray[np.uint8]:
+    """A whole file as read-only memory; no descriptor is kept. Raises OSError."""
+
+def start_writeback(fd: int, offset: int, size: int) -> None:
+    """Hints that a range of a file may be written to the disk now; does nothing where the system has no such call."""
+
+# --- bind/tar.cpp (owner: shards) ----------------------------------------------------------------------------------
+
+def index_file(fd: int, size: int, on_progress: Callable[[int], object] | None = None) -> dict[str, Any]:
+    """Scans a tar's headers and groups its members. Keys of the answer:
+
+    fault: None, or (kind, offset, errno, text) with kind "not_a_tar", "truncated", "corrupt", "unsupported" or
+        "read_error": what ended the scan. Everything before it is in the columns.
+    content_faults: list of (kind, sample, member name, offset, text) with kind "duplicate", "reserved", "unresolved"
+        or "unsupported".
+    num_archives, num_members: archives one after another; members of any kind.
+    interleaved: None, or the first sample whose members lie apart.
+    fields: list of names (bytes, ASCII letters in lower case).
+    keys (uint8), key_starts (uint64, samples + 1), sample_starts (uint32, samples + 1), offsets, sizes (uint64,
+        members), field_ids (uint32, members): members sorted by sample.
+
+    `on_progress` is called with the offset reached, now and then; an exception from it, or a signal's, ends the scan.
+    """
+
+def index_bytes(data: bytes) -> dict[str, Any]:
+    """The same for a tar in memory."""
+
+def locate(
+    starts: npt.NDArray[np.uint32],
+    offsets: npt.NDArray[np.uint64],
+    sizes: npt.NDArray[np.uint64],
+    field_ids: npt.NDArray[np.uint32],
+    samples: npt.NDArray[np.int64],
+    wanted: npt.NDArray[np.uint32],
+) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], npt.NDArray[np.int32]]:
+    """For each sample the member whose field comes first in `wanted`: offsets, sizes, positions in `wanted` (-1 where
+    there is none). Raises IndexError where a sample or the index is out of bounds."""
 
 # --- bind/kernel.cpp (owner: kernel) -------------------------------------------------------------------------------
 

@@ -1,0 +1,35 @@
+"""Tar shards in WebDataset layout: reading, indexing, writing, checking. See docs/design/shards.md."""
+
+from __future__ import annotations
+
+from headrace.shards.dataset_index import DatasetIndex
+from headrace.shards.even import even_counts, even_cuts
+from headrace.shards.faults import ShardFault
+from headrace.shards.index import ShardIndex
+from headrace.shards.md5 import md5_of_file
+from headrace.shards.names import split_name
+from headrace.shards.output import FileRange
+from headrace.shards.shard_file import FieldBytes, ShardFile
+from headrace.shards.shard_info import ShardInfo
+from headrace.shards.shard_set import FieldRanges, RangeLease, ShardSet
+from headrace.shards.urls import expand_urls
+from headrace.shards.writer import ShardWriter
+
+__all__ = [
+    "DatasetIndex",
+    "FieldBytes",
+    "FieldRanges",
+    "FileRange",
+    "RangeLease",
+    "ShardFault",
+    "ShardFile",
+    "ShardIndex",
+    "ShardInfo",
+    "ShardSet",
+    "ShardWriter",
+    "even_counts",
+    "even_cuts",
+    "expand_urls",
+    "md5_of_file",
+    "split_name",
+]

@@ -1,0 +1,90 @@
+"""The index file of a shard."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from headrace.errors import IndexFormatError
+from headrace.shards.arrays_file import encode_arrays, map_arrays, read_metadata
+from headrace.shards.stamp import Stamp
+from headrace.shards.table import IndexTable
+
+SUFFIX = ".index"
+FORMAT = "headrace-shard-index"
+VERSION = 1
+COLUMNS = {
+    "key_starts": "U64",
+    "offsets": "U64",
+    "sizes": "U64",
+    "field_ids": "U32",
+    "sample_starts": "U32",
+    "keys": "U8",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexHead:
+    """What an index file says without its columns."""
+
+    stamp: Stamp
+    fields: tuple[str, ...]
+    num_samples: int
+    md5: str | None = None
+    """md5 of the shard, where whoever wrote the index knew it."""
+    num_archives: int = 1
+    """Archives one after another in the shard."""
+
+
+def encode_index(table: IndexTable, head: IndexHead) -> bytes:
+    """The bytes of an index file: the same for the same table and head."""
+    return encode_arrays({name: getattr(table, name) for name in COLUMNS}, COLUMNS, metadata_of(head))
+
+
+def read_head(path: str) -> IndexHead:
+    """The head of an index file; its columns are not touched. Raises `IndexFormatError` or `OSError`."""
+    return head_of(read_metadata(path))
+
+
+def map_index(path: str) -> tuple[IndexTable, IndexHead]:
+    """The index file, mapped: its columns are read from the disk when they are looked at.
+
+    Raises `IndexFormatError` where it is not a valid index of this version, `OSError` where it cannot be opened.
+    """
+    columns, metadata = map_arrays(path, COLUMNS)
+    head = head_of(metadata)
+    table = IndexTable(fields=head.fields, **columns)
+    table.check(head.stamp.size_bytes)
+    if table.num_samples != head.num_samples:
+        raise IndexFormatError("a shard index contradicts itself", got=f"{table.num_samples} samples", path=path)
+    return table, head
+
+
+def metadata_of(head: IndexHead) -> dict[str, str]:
+    """The head as strings."""
+    facts = {**asdict(head.stamp), "num_samples": head.num_samples, "md5": head.md5, "num_archives": head.num_archives}
+    strings = {name: str(value) for name, value in facts.items() if value is not None}
+    return {"format": FORMAT, "version": str(VERSION), "fields": json.dumps(head.fields), **strings}
+
+
+def head_of(facts: Mapping[str, str]) -> IndexHead:
+    """The head from the metadata of an index file."""
+    if facts.get("format") != FORMAT or facts.get("version") != str(VERSION):
+        raise IndexFormatError("a file is no shard index of this version", accepted=f"{FORMAT} {VERSION}")
+    try:
+        stamp = Stamp(
+            size_bytes=int(facts["size_bytes"]),
+            headers=facts["headers"],
+            mtime_ns=int(facts["mtime_ns"]) if "mtime_ns" in facts else None,
+            place=facts.get("place"),
+        )
+        return IndexHead(
+            stamp=stamp,
+            fields=tuple(map(str, json.loads(facts["fields"]))),
+            num_samples=int(facts["num_samples"]),
+            md5=facts.get("md5"),
+            num_archives=int(facts["num_archives"]),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise IndexFormatError("the header of a shard index lacks something", got=repr(error)) from error

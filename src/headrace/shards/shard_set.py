@@ -1,0 +1,281 @@
+"""Open shards: a bounded number at a time, from several threads."""
+
+from __future__ import annotations
+
+import resource
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from headrace.contracts import I64, U64, Bools, SampleName
+from headrace.errors import HeadraceError, OptionError, ShardChangedError, StorageError
+from headrace.shards.dataset_index import DatasetIndex
+from headrace.shards.open_shard import OpenShard
+from headrace.shards.table import I32
+
+MOST_OPEN = 1024
+"""Shards kept open by default, where the limit on open files allows it."""
+
+Entry = Sequence[str]
+"""Field names of one entry, in order of preference (`("jpg", "jpeg", "png")`)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldRanges:
+    """Where one entry's bytes lie for the rows of a batch."""
+
+    offsets: U64
+    """First byte in the row's shard, shape (rows,); 0 where absent."""
+    sizes: U64
+    """Bytes, shape (rows,); 0 where absent."""
+    choices: I32
+    """Which name of the entry the sample has, shape (rows,); -1 where it has none."""
+
+    @property
+    def present(self) -> Bools:
+        """Whether the sample has the field, shape (rows,)."""
+        return self.choices >= 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RangeLease:
+    """Ranges of open files. The descriptors stay valid until the `with` block (or `release`) ends."""
+
+    fds: npt.NDArray[np.int32]
+    """Descriptor of each row's shard, shape (rows,); -1 where the shard cannot be used."""
+    columns: tuple[FieldRanges, ...]
+    """One for each entry."""
+    faults: Mapping[int, HeadraceError]
+    """Rows whose sample cannot be had, with `on_error="skip"`; nothing of them is present."""
+    release: Callable[[], None]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+
+@dataclass(slots=True)
+class Place:
+    """A shard's place among the open ones."""
+
+    opening: threading.Lock = field(default_factory=threading.Lock)
+    shard: OpenShard | None = None
+    num_users: int = 0
+
+
+class ShardSet:
+    """The shards of a dataset, opened when they are first asked for; the least recently used are closed.
+
+    Every method may be called from several threads. A shard that is being read is never closed: while more shards are
+    in use at once than `capacity`, more are open.
+
+    Args:
+        dataset: The dataset's index; each shard is checked against it when it is opened.
+        capacity: Shards kept open; None: a quarter of the limit on open files, 1,024 at most.
+    """
+
+    def __init__(self, dataset: DatasetIndex, *, capacity: int | None = None) -> None:
+        if capacity is not None and capacity < 1:
+            raise OptionError("capacity is not accepted", got=capacity, accepted="a positive integer, or None")
+        self.dataset = dataset
+        self.capacity = capacity or default_capacity()
+        self.ends = np.cumsum(dataset.samples)
+        self.lock = threading.Lock()
+        self.places: OrderedDict[int, Place] = OrderedDict()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return reopened, (self.dataset, self.capacity)
+
+    @property
+    def num_open(self) -> int:
+        """Shards that are open now."""
+        return len(self.places)
+
+    def fetch_ranges(self, ids: I64, entries: Sequence[Entry]) -> RangeLease:
+        """Where the fields of these samples lie, in open files.
+
+        Args:
+            ids: Numbers of samples, through all shards, shape (rows,).
+            entries: For each column the names that will do, in order of preference.
+
+        Returns:
+            A lease to be used in a `with` block; its arrays fit `_native.read_ranges`.
+
+        Raises:
+            OptionError: An id that the dataset does not have.
+            ShardError: A shard is not what its index says (with `on_error="raise"`).
+            StorageError: A shard cannot be opened.
+        """
+        batch = BatchRanges(ids, entries)
+        try:
+            for shard, rows in self.rows_by_shard(ids):
+                self.fill(batch, shard, rows)
+        except BaseException:
+            self.release(batch.shards)
+            raise
+        return RangeLease(
+            fds=batch.fds,
+            columns=tuple(batch.columns),
+            faults=batch.faults,
+            release=lambda: self.release(batch.shards),
+        )
+
+    def names(self, ids: I64) -> list[SampleName]:
+        """Shard and key of each of these samples."""
+        names: list[SampleName | None] = [None] * len(ids)
+        for shard, rows in self.rows_by_shard(ids):
+            opened = self.acquire(shard)
+            try:
+                for row, key in zip(rows, opened.keys(ids[rows] - self.start(shard)), strict=True):
+                    names[row] = SampleName(shard=self.dataset.shards[shard].url, key=key)
+            finally:
+                self.release([shard])
+        return [name for name in names if name is not None]
+
+    def close(self) -> None:
+        """Closes all shards that nobody reads. They open again when they are asked for."""
+        with self.lock:
+            self.evict(0)
+
+    def start(self, shard: int) -> int:
+        """Number of the first sample of a shard."""
+        return int(self.ends[shard] - self.dataset.samples[shard])
+
+    def rows_by_shard(self, ids: I64) -> list[tuple[int, npt.NDArray[np.intp]]]:
+        """The shards of these samples, and for each the rows that lie in it."""
+        if len(ids) == 0:
+            return []
+        if int(ids.min()) < 0 or int(ids.max()) >= self.ends[-1:].sum():
+            raise OptionError(
+                "a sample number is out of range",
+                got=f"{ids.min()} to {ids.max()}",
+                accepted=f"0 to {int(self.ends[-1:].sum()) - 1}",
+            )
+        shards = np.searchsorted(self.ends, ids, side="right")
+        order = np.argsort(shards, kind="stable")
+        bounds = np.flatnonzero(np.diff(shards[order])) + 1
+        return [(int(shards[rows[0]]), rows) for rows in np.split(order, bounds)]
+
+    def fill(self, batch: BatchRanges, shard: int, rows: npt.NDArray[np.intp]) -> None:
+        """Fills in the rows that lie in one shard."""
+        try:
+            opened = self.acquire(shard)
+        except StorageError:
+            raise
+        except HeadraceError as error:
+            if self.dataset.on_error == "raise":
+                raise
+            batch.faults.update((int(row), error) for row in rows)
+            return
+        batch.shards.append(shard)
+        batch.place(opened, rows, batch.ids[rows] - self.start(shard))
+
+    def acquire(self, shard: int) -> OpenShard:
+        """A shard, open; it stays so until it is released."""
+        with self.lock:
+            place = self.places.setdefault(shard, Place())
+            self.places.move_to_end(shard)
+            place.num_users += 1
+        try:
+            with place.opening:
+                if place.shard is None:
+                    place.shard = self.open_shard(shard)
+                return place.shard
+        except BaseException:
+            self.release([shard])
+            raise
+
+    def open_shard(self, shard: int) -> OpenShard:
+        """Opens a shard and checks it against the dataset's index."""
+        info = self.dataset.shards[shard]
+        try:
+            opened = OpenShard.open(info.url, on_error=self.dataset.on_error)
+        except StorageError:
+            with self.lock:
+                self.evict(0)  # perhaps too many files are open
+            opened = OpenShard.open(info.url, on_error=self.dataset.on_error)
+        if opened.index.num_samples != info.num_samples and not opened.index.faults:
+            opened.close()
+            raise ShardChangedError(
+                "a shard holds another number of samples than the dataset index says",
+                got=opened.index.num_samples,
+                accepted=info.num_samples,
+                remedy="Index the dataset anew (`headrace index`), or restore the shard",
+                shard=info.url,
+            )
+        return opened
+
+    def release(self, shards: Sequence[int]) -> None:
+        """Gives shards back; idle ones beyond the capacity are closed."""
+        with self.lock:
+            for shard in shards:
+                self.places[shard].num_users -= 1
+            self.evict(self.capacity)
+
+    def evict(self, capacity: int) -> None:
+        """Closes idle shards, least recently used first, until `capacity` are left. The lock is held."""
+        excess = len(self.places) - capacity
+        for shard in list(self.places):
+            place = self.places[shard]
+            if place.num_users == 0 and (excess > 0 or place.shard is None):
+                if place.shard is not None:
+                    place.shard.close()
+                del self.places[shard]
+                excess -= 1
+
+
+class BatchRanges:
+    """The ranges of a batch while they are put together."""
+
+    def __init__(self, ids: I64, entries: Sequence[Entry]) -> None:
+        num_rows = len(ids)
+        self.ids = ids
+        self.entries = [tuple(entry) for entry in entries]
+        self.fds = np.full(num_rows, -1, dtype=np.int32)
+        self.columns = [
+            FieldRanges(
+                offsets=np.zeros(num_rows, dtype=np.uint64),
+                sizes=np.zeros(num_rows, dtype=np.uint64),
+                choices=np.full(num_rows, -1, dtype=np.int32),
+            )
+            for _ in self.entries
+        ]
+        self.faults: dict[int, HeadraceError] = {}
+        self.shards: list[int] = []
+
+    def place(self, opened: OpenShard, rows: npt.NDArray[np.intp], samples: I64) -> None:
+        """Fills in these rows from one open shard."""
+        self.fds[rows] = opened.fd
+        lost = samples >= opened.index.num_samples
+        if lost.any():  # cut short since the dataset was indexed; only with on_error="skip"
+            error = opened.index.faults[0].error
+            self.faults.update((int(row), error) for row in rows[lost])
+            rows, samples = rows[~lost], samples[~lost]
+        for entry, column in zip(self.entries, self.columns, strict=True):
+            offsets, sizes, choices = opened.locate(samples, entry)
+            column.offsets[rows] = offsets
+            column.sizes[rows] = sizes
+            column.choices[rows] = choices
+
+
+def reopened(dataset: DatasetIndex, capacity: int) -> ShardSet:
+    """A shard set as it arrives in another process: nothing open."""
+    return ShardSet(dataset, capacity=capacity)
+
+
+def default_capacity() -> int:
+    """A quarter of this process's limit on open files, 1,024 at most."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY:
+        return MOST_OPEN
+    return max(1, min(MOST_OPEN, soft // 4))
