@@ -1,0 +1,28 @@
+"""Headrace over torchvision's ImageFolder, two threads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from torchvision.datasets import ImageFolder
+
+import headrace as hr
+from benchmarks.works import BATCH_SIZE, NUM_WORKERS, WorkName, pillow_transform
+
+SETTINGS = ("threads",)
+
+
+def prepare(photographs: Path, folder: Path) -> None:
+    """Loose files are read as they are."""
+
+
+def batches(source: Path, work: WorkName, setting: str) -> Iterator[tuple[Any, Any]]:
+    """Shuffled batches, epoch after epoch."""
+    dataset = ImageFolder(str(source), pillow_transform(work))
+    loader = hr.DataLoader(
+        dataset, batch_size=BATCH_SIZE, shuffle=True, drop_last=True, num_workers=NUM_WORKERS, engine=setting
+    )
+    while True:
+        yield from loader

@@ -1,0 +1,35 @@
+"""Headrace's loader as most benchmarks use it: shards, RandomResizedCrop(224) and flip, uint8 batches of 64."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import headrace as hr
+from benchmarks.works import BATCH_SIZE, NUM_WORKERS, pillow_transform
+
+
+def open_loader(shards: list[str], num_workers: int = NUM_WORKERS) -> hr.DataLoader[Any]:
+    """A shuffling loader over these shards."""
+    dataset = hr.ShardDataset(shards, fields=("jpg", "cls"), transform=pillow_transform("crop"))
+    return hr.DataLoader(dataset, batch_size=BATCH_SIZE, shuffle=True, drop_last=True, num_workers=num_workers)
+
+
+def forever(loader: hr.DataLoader[Any]) -> Iterator[Any]:
+    """Batches, epoch after epoch."""
+    while True:
+        yield from loader
+
+
+def images_per_s(shards: list[str], num_workers: int, num_batches: int) -> float:
+    """Images a second after the first batch."""
+    loader = open_loader(shards, num_workers)
+    batches = forever(loader)
+    next(batches)
+    began = time.perf_counter()
+    for _ in range(num_batches):
+        next(batches)
+    elapsed_s = time.perf_counter() - began
+    loader.close()
+    return num_batches * BATCH_SIZE / elapsed_s
