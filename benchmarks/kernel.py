@@ -13,12 +13,12 @@ import torch
 
 from benchmarks import data, results
 from benchmarks.in_memory import Photographs, kernel_images_per_s
-from benchmarks.works import BATCH_SIZE, Backend, from_bytes
+from benchmarks.works import BATCH_SIZE, from_bytes
 
 NUM_BATCHES, NUM_ROUNDS = 32, 5
 
 
-def torchvision_images_per_s(photographs: Photographs, backend: Backend, num_batches: int) -> float:
+def torchvision_images_per_s(photographs: Photographs, backend: str, num_batches: int) -> float:
     """Images a second of torchvision on this thread."""
     decode = from_bytes("crop", backend)
     encoded = [item.tobytes() for number in range(num_batches) for item in photographs.data[photographs.batch(number)]]

@@ -19,7 +19,7 @@ NUM_EPOCHS = 10
 def private_mb() -> float:
     """Memory that would be free if this process ended, in megabytes."""
     gc.collect()
-    return psutil.Process().memory_full_info().uss / 1e6
+    return float(psutil.Process().memory_full_info().uss) / 1e6
 
 
 def main() -> None:

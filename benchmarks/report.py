@@ -11,7 +11,7 @@ from benchmarks.loaders import TITLES
 from benchmarks.works import WORKS
 
 README = Path(__file__).resolve().parent.parent / "README.md"
-BEGIN, END = "<!-- figures: begin (make bench writes these) -->", "<!-- figures: end -->"
+BEGIN, END = "<!-- results: begin -->", "<!-- results: end -->"
 
 
 def loaders_table() -> list[str]:

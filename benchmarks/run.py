@@ -78,7 +78,8 @@ class Bench:
     def measure(self, loader: str, work: str, setting: str, num_images: int) -> dict[str, Any]:
         """Figures of one run."""
         out = self._run(loader, work, "--setting", setting, "--images", str(num_images))
-        return json.loads(out.splitlines()[-1])
+        figures: dict[str, Any] = json.loads(out.splitlines()[-1])
+        return figures
 
     def _run(self, loader: str, work: str, *arguments: str) -> str:
         """One process, which takes whatever it started with it when it goes."""

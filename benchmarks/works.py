@@ -5,15 +5,12 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from PIL import Image
 from torchvision.io import ImageReadMode, decode_jpeg
 from torchvision.transforms import v2
-
-WorkName = Literal["crop", "center", "augment"]
-Backend = Literal["pillow", "torchvision.io"]
 
 BATCH_SIZE = 64
 NUM_WORKERS = 2
@@ -33,7 +30,7 @@ class Work:
     dtype: torch.dtype = torch.uint8
 
 
-WORKS: Mapping[WorkName, Work] = {
+WORKS: Mapping[str, Work] = {
     "crop": Work(
         title="RandomResizedCrop(224), flip",
         geometry=(v2.RandomResizedCrop(SIDE, antialias=True), v2.RandomHorizontalFlip()),
@@ -56,13 +53,16 @@ WORKS: Mapping[WorkName, Work] = {
 }
 
 
-def pillow_transform(work: WorkName) -> Callable[[Any], torch.Tensor]:
+def pillow_transform(work: str) -> Callable[[Any], torch.Tensor]:
     """From a PIL image to a tensor (3, 224, 224)."""
-    return v2.Compose([*WORKS[work].geometry, v2.PILToTensor(), *WORKS[work].values])
+    transform: Callable[[Any], torch.Tensor] = v2.Compose(
+        [*WORKS[work].geometry, v2.PILToTensor(), *WORKS[work].values]
+    )
+    return transform
 
 
-def from_bytes(work: WorkName, backend: Backend) -> Callable[[bytes], torch.Tensor]:
-    """From the bytes of a JPEG to a tensor (3, 224, 224)."""
+def from_bytes(work: str, backend: str) -> Callable[[bytes], torch.Tensor]:
+    """From the bytes of a JPEG to a tensor (3, 224, 224), with "pillow" or "torchvision.io"."""
     if backend == "pillow":
         transform = pillow_transform(work)
         return lambda data: transform(Image.open(io.BytesIO(data)).convert("RGB"))

@@ -11,8 +11,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol, cast
 
-from benchmarks.works import WorkName
-
 TITLES: Mapping[str, str] = {
     "headrace_shards": "**headrace**, shards",
     "headrace_folder": "**headrace**, loose files",
@@ -39,7 +37,7 @@ class Loader(Protocol):
     def prepare(self, photographs: Path, folder: Path) -> None:
         """Writes the photographs (a tree of one folder a class) to `folder` in the loader's own format."""
 
-    def batches(self, source: Path, work: WorkName, setting: str) -> Iterator[tuple[Any, Any]]:
+    def batches(self, source: Path, work: str, setting: str) -> Iterator[tuple[Any, Any]]:
         """Shuffled batches of 64 images and labels, epoch after epoch, made by two workers.
 
         `source` is the folder in the loader's own format; the photographs, if it has none.

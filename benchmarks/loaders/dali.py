@@ -11,7 +11,7 @@ from nvidia.dali.auto_aug import rand_augment
 from nvidia.dali.plugin.pytorch import DALIGenericIterator, LastBatchPolicy
 
 from benchmarks.loaders import labelled
-from benchmarks.works import BATCH_SIZE, MEAN, NUM_WORKERS, SIDE, STD, WorkName
+from benchmarks.works import BATCH_SIZE, MEAN, NUM_WORKERS, SIDE, STD
 
 SETTINGS = ("decoders", "experimental.decoders")
 
@@ -20,7 +20,7 @@ def prepare(photographs: Path, folder: Path) -> None:
     """Loose files are read as they are."""
 
 
-def batches(source: Path, work: WorkName, setting: str) -> Iterator[tuple[Any, Any]]:
+def batches(source: Path, work: str, setting: str) -> Iterator[tuple[Any, Any]]:
     """Shuffled batches, epoch after epoch."""
     files = labelled(source)
     decoders = fn.experimental.decoders if setting.startswith("experimental") else fn.decoders

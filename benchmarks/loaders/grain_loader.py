@@ -10,7 +10,7 @@ import grain
 from array_record.python.array_record_module import ArrayRecordWriter
 
 from benchmarks.loaders import labelled
-from benchmarks.works import BATCH_SIZE, NUM_WORKERS, WorkName, from_bytes
+from benchmarks.works import BATCH_SIZE, NUM_WORKERS, from_bytes
 
 SETTINGS = ("processes pillow", "processes torchvision.io", "threads pillow", "threads torchvision.io")
 
@@ -26,7 +26,7 @@ def prepare(photographs: Path, folder: Path) -> None:
         writer.close()
 
 
-def batches(source: Path, work: WorkName, setting: str) -> Iterator[tuple[Any, Any]]:
+def batches(source: Path, work: str, setting: str) -> Iterator[tuple[Any, Any]]:
     """Shuffled batches, epoch after epoch."""
     how, backend = setting.split()
     decode = from_bytes(work, backend)

@@ -9,7 +9,7 @@ from typing import Any
 from torchvision.datasets import ImageFolder
 
 import headrace as hr
-from benchmarks.works import BATCH_SIZE, NUM_WORKERS, WorkName, pillow_transform
+from benchmarks.works import BATCH_SIZE, NUM_WORKERS, pillow_transform
 
 SETTINGS = ("threads",)
 
@@ -18,7 +18,7 @@ def prepare(photographs: Path, folder: Path) -> None:
     """Loose files are read as they are."""
 
 
-def batches(source: Path, work: WorkName, setting: str) -> Iterator[tuple[Any, Any]]:
+def batches(source: Path, work: str, setting: str) -> Iterator[tuple[Any, Any]]:
     """Shuffled batches, epoch after epoch."""
     dataset = ImageFolder(str(source), pillow_transform(work))
     loader = hr.DataLoader(

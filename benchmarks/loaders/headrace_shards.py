@@ -8,7 +8,7 @@ from typing import Any
 
 import headrace as hr
 from benchmarks.data import pack
-from benchmarks.works import BATCH_SIZE, NUM_WORKERS, WorkName, pillow_transform
+from benchmarks.works import BATCH_SIZE, NUM_WORKERS, pillow_transform
 
 SETTINGS = ("threads",)
 
@@ -18,7 +18,7 @@ def prepare(photographs: Path, folder: Path) -> None:
     pack(photographs, folder)
 
 
-def batches(source: Path, work: WorkName, setting: str) -> Iterator[tuple[Any, Any]]:
+def batches(source: Path, work: str, setting: str) -> Iterator[tuple[Any, Any]]:
     """Shuffled batches, epoch after epoch."""
     shards = sorted(str(path) for path in source.glob("*.tar"))
     dataset = hr.ShardDataset(shards, fields=("jpg", "cls"), transform=pillow_transform(work))

@@ -9,7 +9,7 @@ from typing import Any
 import litdata
 
 from benchmarks.loaders import labelled
-from benchmarks.works import BATCH_SIZE, NUM_WORKERS, WorkName, from_bytes
+from benchmarks.works import BATCH_SIZE, NUM_WORKERS, from_bytes
 
 SETTINGS = ("pillow", "torchvision.io")
 
@@ -43,7 +43,7 @@ def prepare(photographs: Path, folder: Path) -> None:
     )
 
 
-def batches(source: Path, work: WorkName, setting: str) -> Iterator[tuple[Any, Any]]:
+def batches(source: Path, work: str, setting: str) -> Iterator[tuple[Any, Any]]:
     """Shuffled batches, epoch after epoch; workers live on between epochs."""
     dataset = Photographs(from_bytes(work, setting), str(source), shuffle=True, drop_last=True)
     loader = litdata.StreamingDataLoader(

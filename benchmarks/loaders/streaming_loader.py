@@ -11,7 +11,7 @@ from streaming.base.util import clean_stale_shared_memory
 from torch.utils.data import DataLoader
 
 from benchmarks.loaders import labelled
-from benchmarks.works import BATCH_SIZE, NUM_WORKERS, WorkName, from_bytes
+from benchmarks.works import BATCH_SIZE, NUM_WORKERS, from_bytes
 
 SETTINGS = ("pillow", "torchvision.io")
 
@@ -36,7 +36,7 @@ def prepare(photographs: Path, folder: Path) -> None:
             writer.write({"jpg": path.read_bytes(), "cls": label})
 
 
-def batches(source: Path, work: WorkName, setting: str) -> Iterator[tuple[Any, Any]]:
+def batches(source: Path, work: str, setting: str) -> Iterator[tuple[Any, Any]]:
     """Shuffled batches, epoch after epoch; workers live on between epochs."""
     clean_stale_shared_memory()
     dataset = Photographs(from_bytes(work, setting), local=str(source), shuffle=True, batch_size=BATCH_SIZE)

@@ -9,7 +9,7 @@ from typing import Any
 from torch.utils.data import DataLoader
 from torchvision.datasets import ImageFolder
 
-from benchmarks.works import BATCH_SIZE, NUM_WORKERS, WorkName, pillow_transform
+from benchmarks.works import BATCH_SIZE, NUM_WORKERS, pillow_transform
 
 SETTINGS = ("prefetch 2", "prefetch 4")
 
@@ -18,7 +18,7 @@ def prepare(photographs: Path, folder: Path) -> None:
     """Loose files are read as they are."""
 
 
-def batches(source: Path, work: WorkName, setting: str) -> Iterator[tuple[Any, Any]]:
+def batches(source: Path, work: str, setting: str) -> Iterator[tuple[Any, Any]]:
     """Shuffled batches, epoch after epoch; workers live on between epochs."""
     loader = DataLoader(
         ImageFolder(str(source), pillow_transform(work)),

@@ -10,7 +10,7 @@ from typing import Any
 import webdataset as wds
 
 from benchmarks.loaders import labelled
-from benchmarks.works import BATCH_SIZE, NUM_WORKERS, WorkName, from_bytes
+from benchmarks.works import BATCH_SIZE, NUM_WORKERS, from_bytes
 
 SETTINGS = ("pillow", "torchvision.io")
 
@@ -25,7 +25,7 @@ def prepare(photographs: Path, folder: Path) -> None:
             writer.write({"__key__": path.stem, "jpg": path.read_bytes(), "cls": label})
 
 
-def batches(source: Path, work: WorkName, setting: str) -> Iterator[tuple[Any, Any]]:
+def batches(source: Path, work: str, setting: str) -> Iterator[tuple[Any, Any]]:
     """Shuffled batches, epoch after epoch; workers live on between epochs."""
     shards = sorted(str(path) for path in source.glob("*.tar"))
     decode = from_bytes(work, setting)
