@@ -5,7 +5,7 @@ submits what has become possible through it:
 
 - `advance` (I/O): pulls the next step; at most one such job exists. When its bytes are admitted, `board` fetches them.
 - `run_next` (workers): makes the batch of the earliest fetched step.
-- `take` (consumer): waits for the passage whose turn it is; what arrives early is kept until then.
+- `deliver` (consumer): hands over the batch whose turn it is, which makes room for another step.
 
 The bytes of a step are admitted once, for fetching and running together. So a fetched step never waits for memory, and
 later steps cannot hold what an earlier one needs to be finished.
@@ -19,23 +19,21 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
-from headrace._base.forks import renew_after_fork
 from headrace.contracts import Delivered, Recorder, Step, StepWork
 from headrace.engine.arrivals import Arrivals
 from headrace.engine.budget import ByteBudget
+from headrace.engine.lifetime import Lifetime
 from headrace.engine.passage import Ending, Passage, StepMemory
 from headrace.engine.shared import SHARED_WORKERS
 from headrace.engine.slots import SlotPool
-from headrace.engine.step_errors import at_step, closed_error
-from headrace.engine.thread_group import GroupThread, ThreadLease
+from headrace.engine.step_errors import at_step
+from headrace.engine.thread_group import ThreadLease, on_a_group_thread
 from headrace.errors import LoaderClosedError
 
 STEP_OVERHEAD_BYTES = 64 << 10
 """Booked for a step at least, so that steps of a few bytes do not run ahead by the million."""
-CLOSE_GRACE_S = 5.0
-"""How long `close` waits for pieces of work that have begun; those that last longer end by themselves afterwards."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +51,7 @@ class FlightOptions:
 
 
 class Flight:
-    """One iteration. Made and started by an engine; the consumer holds a `StepStream` over it."""
+    """One iteration. Made and started by an engine; what is done in it is timed on the way."""
 
     def __init__(self, work: StepWork, steps: Iterator[Step], options: FlightOptions) -> None:
         self.work = work
@@ -64,31 +62,20 @@ class Flight:
         self.workers = SHARED_WORKERS.workers
         self.leases: list[ThreadLease] = []
         self.held = ExitStack()
+        self.lifetime = Lifetime(self.clean_up, self.io.submit)
         self.account = options.budget.open(self.granted, limit_bytes=options.limit_bytes)
-
-        self.lock = threading.Lock()
-        self.idle = threading.Condition(self.lock)
-        self.turn = threading.Lock()
-        self.gone = threading.Event()
         self.arrivals = Arrivals()
-        self.fetched: list[Passage] = []
+        self.lock = threading.Lock()
         self.pending: Passage | None = None
-        self.active: set[int] = set()
+        self.fetched: list[Passage] = []
         self.num_pulled = 0
         self.num_fetching = 0
         self.num_running = 0
         self.num_in_flight = 0
         self.advancing = False
         self.ended = False
-        self.finished = False
-        self.retired = False
-        self.closed: type[LoaderClosedError] | None = None
-        self.forked = False
-        renew_after_fork(self)
 
-    def after_fork(self) -> None:
-        """The threads of this flight, and perhaps a lock in their hands, stayed in the parent."""
-        self.forked = True
+    # --- beginning and end
 
     def start(self) -> None:
         """Takes what is needed for the time of the iteration, and begins to look ahead."""
@@ -102,25 +89,58 @@ class Flight:
             raise
         self.kick()
 
+    def close(self, kind: type[LoaderClosedError] = LoaderClosedError) -> None:
+        """Ends the flight, waits a little for work that has begun, and gives everything back. Idempotent.
+
+        Args:
+            kind: What a later call for a batch raises.
+        """
+        if self.lifetime.forked:
+            return
+        self.lifetime.close(kind)
+        self.arrivals.wake()
+        may_wait = not on_a_group_thread()
+        self.lifetime.settle(may_wait=may_wait)
+        if may_wait:
+            self.io.settle()
+            self.workers.settle()
+
+    def abandon(self) -> None:
+        """Ends the flight without waiting and without taking a lock; the threads clean up."""
+        self.lifetime.abandon()
+
+    def clean_up(self) -> None:
+        """Gives back memory, resources and threads; called once, when nobody is at work."""
+        try:
+            self.steps = iter(())
+            self.pending, self.fetched = None, []
+            self.arrivals.clear()
+            self.account.close()
+            self.held.close()
+        finally:
+            for lease in self.leases:
+                lease.release()
+            SHARED_WORKERS.leave(self)
+
     # --- I/O threads
 
     def kick(self) -> None:
         """Has the next step pulled, where that is possible now."""
         with self.lock:
             full = self.num_fetching >= self.options.num_io_threads or self.num_in_flight >= self.options.max_in_flight
-            if full or self.advancing or self.ended or self.closed:
+            if full or self.advancing or self.ended or self.lifetime.closed:
                 return
             self.advancing = True
         self.io.submit(self.advance)
 
     def advance(self) -> None:
         """Job: pulls a step, and fetches it when there is room for it."""
-        if self.enter():
+        if self.lifetime.enter():
             try:
                 if self.pull():
                     self.board()
             finally:
-                self.leave()
+                self.lifetime.leave()
 
     def granted(self) -> None:
         """From the budget: the pending step has room now."""
@@ -128,13 +148,13 @@ class Flight:
 
     def board_granted(self) -> None:
         """Job: fetches the step that waited for room."""
-        if self.enter():
+        if self.lifetime.enter():
             try:
                 if self.pending is not None:
                     self.recorder.wait("budget", time.perf_counter() - self.pending.ready_s)
                 self.board()
             finally:
-                self.leave()
+                self.lifetime.leave()
 
     def pull(self) -> bool:
         """Takes the next step from the iterator; True when its bytes are admitted."""
@@ -192,7 +212,7 @@ class Flight:
 
     def run_next(self) -> None:
         """Job: makes the earliest batch that can be made, then queues up again behind the jobs of other loaders."""
-        if not self.enter():
+        if not self.lifetime.enter():
             return
         try:
             with self.lock:
@@ -206,7 +226,7 @@ class Flight:
             if again:
                 self.workers.submit(self.run_next)
         finally:
-            self.leave()
+            self.lifetime.leave()
 
     def run(self, passage: Passage) -> None:
         """Makes one batch, and sends it to the consumer."""
@@ -225,7 +245,7 @@ class Flight:
         if memory.size_bytes > passage.charged_bytes:
             self.account.correct(passage.charged_bytes, memory.size_bytes)
             passage.charged_bytes = memory.size_bytes
-        if self.closed is None:
+        if self.lifetime.closed is None:
             self.arrivals.put(passage)
 
     def end(self, position: int, error: BaseException | None = None) -> None:
@@ -235,30 +255,9 @@ class Flight:
 
     # --- consumer
 
-    def take(self) -> Delivered:
-        """The next batch in the order of the steps.
-
-        Raises:
-            StopIteration: After the last one.
-            LoaderClosedError: The flight is closed, or belongs to the parent of this process.
-            BaseException: What the work or the iterator of steps raised for this step.
-        """
-        if self.forked:
-            raise LoaderClosedError(
-                "this iterator belongs to the process that this one was forked from",
-                remedy="Iterate over the loader anew in this process.",
-            )
-        asked_s = time.perf_counter()
-        with self.turn:
-            arrival = self.next_arrival()
-        if isinstance(arrival, Ending):
-            self.finish(arrival)
-        return self.deliver(arrival, asked_s)
-
-    def deliver(self, passage: Passage, asked_s: float) -> Delivered:
+    def deliver(self, passage: Passage) -> Delivered:
         """Hands a batch over; its memory is the consumer's from here on, and the next step may begin."""
         started_s = time.perf_counter()
-        self.recorder.wait("deliver", started_s - asked_s)
         self.recorder.fill("ready", self.arrivals.num_waiting(), self.num_in_flight)
         self.account.give(passage.charged_bytes)
         with self.lock:
@@ -267,96 +266,3 @@ class Flight:
         busy_s, size_bytes = time.perf_counter() - started_s, passage.memory.size_bytes
         self.recorder.add("deliver", busy_s, items=len(passage.step.ids), size_bytes=size_bytes)
         return Delivered(step=passage.step, batch=passage.batch)
-
-    def next_arrival(self) -> Passage | Ending:
-        """Waits for the arrival whose turn it is."""
-        if self.finished:
-            raise StopIteration
-        arrival = None
-        while arrival is None:
-            if self.closed is not None:
-                raise closed_error(self.closed)
-            try:
-                arrival = self.arrivals.take()
-            except BaseException:  # Ctrl-C: must be prompt, and perhaps nobody comes back to close this
-                self.abandon()
-                raise
-        return arrival
-
-    def finish(self, ending: Ending) -> NoReturn:
-        """Closes, then raises what stands at the end."""
-        error, ending.error = ending.error, None
-        self.finished = error is None
-        self.close()
-        if error is None:
-            raise StopIteration
-        try:
-            raise error
-        finally:
-            del error  # its traceback leads to this frame, which would lead back to it
-
-    # --- end
-
-    def enter(self) -> bool:
-        """Begins a job; False where the flight is closed."""
-        with self.lock:
-            if self.closed is not None:
-                return False
-            self.active.add(threading.get_ident())
-            return True
-
-    def leave(self) -> None:
-        """Ends a job; the last one of a closed flight cleans up."""
-        with self.lock:
-            self.active.discard(threading.get_ident())
-            self.idle.notify_all()
-        self.sweep()
-
-    def sweep(self) -> None:
-        """Job, and end of every job: cleans up a closed flight when nobody is at work in it."""
-        with self.lock:
-            last = self.closed is not None and not self.active and not self.retired
-            self.retired |= last
-        if last:
-            self.retire()
-
-    def abandon(self) -> None:
-        """Closes without waiting and without a lock: for finalisers, which may run inside any code."""
-        if self.closed is None and not self.forked:
-            self.closed = LoaderClosedError
-            self.io.submit(self.sweep)
-
-    def close(self, kind: type[LoaderClosedError] = LoaderClosedError) -> None:
-        """Ends the flight, waits a little for work that has begun, and gives everything back. Idempotent.
-
-        Args:
-            kind: What a later call for a batch raises.
-        """
-        if self.forked:
-            return
-        deadline_s = time.monotonic() + CLOSE_GRACE_S
-        with self.lock:
-            self.closed = self.closed or kind
-            self.arrivals.wake()
-            mine = {threading.get_ident()}
-            while self.active - mine and (left_s := deadline_s - time.monotonic()) > 0:
-                self.idle.wait(left_s)
-        self.sweep()
-        if not isinstance(threading.current_thread(), GroupThread):
-            self.gone.wait(max(0.0, deadline_s - time.monotonic()))
-            self.io.settle()
-            self.workers.settle()
-
-    def retire(self) -> None:
-        """Gives back memory, resources and threads; called once."""
-        try:
-            self.steps = iter(())
-            self.pending, self.fetched = None, []
-            self.arrivals.clear()
-            self.account.close()
-            self.held.close()
-        finally:
-            for lease in self.leases:
-                lease.release()
-            SHARED_WORKERS.leave(self)
-            self.gone.set()

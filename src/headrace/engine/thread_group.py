@@ -102,7 +102,7 @@ class ThreadGroup:
 
         Does nothing on a thread of any group: two of them could wait for each other.
         """
-        if isinstance(threading.current_thread(), GroupThread):
+        if on_a_group_thread():
             return
         with self.lock:
             leaving = [] if self.leases else list(self.threads)
@@ -124,3 +124,8 @@ class ThreadLease:
     def release(self) -> None:
         """Lets the threads go. Idempotent."""
         self.group.end(self)
+
+
+def on_a_group_thread() -> bool:
+    """Whether the caller is a thread of any group; such a one must not wait for the end of others."""
+    return isinstance(threading.current_thread(), GroupThread)

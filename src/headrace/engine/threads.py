@@ -9,6 +9,7 @@ from typing import Any
 
 from headrace.contracts import Recorder, Step, StepWork
 from headrace.engine.budget import ByteBudget
+from headrace.engine.consumer import Consumer
 from headrace.engine.flight import Flight, FlightOptions
 from headrace.engine.slots import SlotPool
 from headrace.engine.stream import StepStream
@@ -80,7 +81,7 @@ class ThreadEngine:
         if self.flight is not None:
             self.flight.close(StaleIteratorError)
         self.flight = Flight(self.work, steps, self.options)
-        stream = StepStream(self.flight)
+        stream = StepStream(Consumer(self.flight))
         self.flight.start()
         return stream
 

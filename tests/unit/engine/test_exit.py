@@ -71,8 +71,8 @@ def test_work_that_is_being_done_is_waited_for(tmp_path):
 
 def test_work_that_hangs_does_not_hold_up_the_end(tmp_path):
     script = """
-        import headrace.engine.flight
-        headrace.engine.flight.CLOSE_GRACE_S = 0.1
+        import headrace.engine.lifetime
+        headrace.engine.lifetime.CLOSE_GRACE_S = 0.1
         class Hung(NumberWork):
             def run(self, step, fetched, allocate):
                 threading.Event().wait()

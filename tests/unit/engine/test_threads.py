@@ -145,6 +145,20 @@ def test_threads_do_not_keep_a_dropped_loader_alive():
     expect_soon(lambda: watched() is None, "the work of a dropped loader is alive")
 
 
+def test_a_finished_loader_is_freed_without_a_garbage_collection():
+    engine = make(NumberWork())
+    gc.collect()
+    gc.disable()
+    try:
+        stream = engine.run(StepSource(3))
+        numbers(stream)
+        watched = [weakref.ref(stream.source.flight), weakref.ref(engine)]
+        del stream, engine
+        assert [ref() for ref in watched] == [None, None]
+    finally:
+        gc.enable()
+
+
 def test_a_loader_dropped_while_it_is_iterated_goes_on():
     assert numbers(make(NumberWork()).run(StepSource(10))) == list(range(10))
 
@@ -183,8 +197,21 @@ def test_close_in_another_thread_wakes_the_consumer():
     closer.join()
 
 
+def test_close_wakes_a_consumer_that_waits_for_a_step_that_hangs(monkeypatch):
+    monkeypatch.setattr("headrace.engine.lifetime.CLOSE_GRACE_S", 0.01)
+    may_end = threading.Event()
+    before = workers_alive()
+    stream = make(Work(run=lambda _: may_end.wait(PATIENCE_S))).run(StepSource())
+    threading.Timer(0.05, stream.close).start()
+    with pytest.raises(LoaderClosedError):
+        next(stream)
+    assert not may_end.is_set()
+    may_end.set()
+    expect_idle(before)
+
+
 def test_close_gives_up_waiting_for_a_step_that_hangs(monkeypatch):
-    monkeypatch.setattr("headrace.engine.flight.CLOSE_GRACE_S", 0.05)
+    monkeypatch.setattr("headrace.engine.lifetime.CLOSE_GRACE_S", 0.05)
     may_end, begun = threading.Event(), threading.Event()
 
     def hang(step):
