@@ -1,0 +1,54 @@
+"""The last part of a batch: rows with faults are settled, leaves are collated and put together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from time import perf_counter
+from typing import Any
+
+from headrace.datasets.collate import collate_values, repeat_good_rows
+from headrace.datasets.context import BatchContext, ProgramResult
+from headrace.datasets.faults import RowFaults
+from headrace.datasets.fields import SampleShape
+
+
+def deliver_leaves(
+    shape: SampleShape, leaves: Sequence[Any], images: Mapping[int, Any], context: BatchContext, faults: RowFaults
+) -> ProgramResult:
+    """A batch whose leaves are collated one by one; image leaves are collated already."""
+    valid = faults.settle(context)
+    started = perf_counter()
+    bad, good = faults.bad_rows(), faults.good_rows()
+    repaired = [
+        repeat_good_rows(leaf if place in images else list(leaf), bad, good) if bad else leaf
+        for place, leaf in enumerate(leaves)
+    ]
+    if context.collate_fn is not None:
+        samples = [shape.build([leaf[row] for leaf in repaired]) for row in range(faults.num_rows)]
+        batch = context.collate_fn(samples)
+    else:
+        done = [
+            leaf if place in images else collate_values(leaf, shape.entries[place].name)
+            for place, leaf in enumerate(repaired)
+        ]
+        # As default_collate has it: a batch of tuples is a list.
+        batch = done if shape.shape == "tuple" else shape.build(done)
+    context.recorder.add("collate", perf_counter() - started, items=faults.num_rows)
+    return ProgramResult(batch=batch, valid=valid)
+
+
+def deliver_samples(
+    shape: SampleShape, samples: list[Any], context: BatchContext, faults: RowFaults
+) -> ProgramResult:
+    """A batch of samples whose shape only the user's transform knows."""
+    valid = faults.settle(context)
+    bad, good = faults.bad_rows(), faults.good_rows()
+    if bad and not good:
+        # There is no row to repeat, and nobody knows what zeros of these samples would be.
+        raise faults.errors[bad[0]]
+    started = perf_counter()
+    rows = repeat_good_rows(samples, bad, good)
+    names = ", ".join(entry.name for entry in shape.entries)
+    batch = context.collate_fn(rows) if context.collate_fn is not None else collate_values(rows, names)
+    context.recorder.add("collate", perf_counter() - started, items=faults.num_rows)
+    return ProgramResult(batch=batch, valid=valid)

@@ -1,0 +1,81 @@
+"""Rows that could not be made: raised with their place, or left out so that steps stay even."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from headrace.contracts import Bools
+from headrace.datasets.context import BatchContext
+from headrace.errors import HeadraceError, MissingFieldError, SampleError, TransformError
+
+
+class RowFaults:
+    """The faults of one batch: the first of each row counts."""
+
+    def __init__(self, num_rows: int) -> None:
+        self.num_rows = num_rows
+        self.errors: dict[int, Exception] = {}
+        self.fields: dict[int, str] = {}
+
+    def __contains__(self, row: int) -> bool:
+        return row in self.errors
+
+    def add(self, row: int, error: Exception, field: str) -> None:
+        """Notes a fault; a row that has one already keeps it."""
+        if row not in self.errors:
+            self.errors[row] = error
+            self.fields[row] = field
+
+    def add_transform(self, row: int, error: Exception, field: str) -> None:
+        """Notes what a function of the user raised."""
+        if isinstance(error, SampleError):
+            self.add(row, error, field)
+            return
+        named = TransformError(
+            f"a transform raised {type(error).__name__}: {error}",
+            stage="transform",
+            remedy='on_error="skip" leaves such samples out',
+        )
+        named.__cause__ = error
+        self.add(row, named, field)
+
+    def bad_rows(self) -> Sequence[int]:
+        """Rows with a fault, in order."""
+        return sorted(self.errors)
+
+    def good_rows(self) -> Sequence[int]:
+        """Rows without a fault, in order."""
+        return [row for row in range(self.num_rows) if row not in self.errors]
+
+    def settle(self, context: BatchContext) -> Bools:
+        """Raises the fault of the lowest row that no policy covers, or counts them and says which rows are good.
+
+        Returns:
+            True for each good row, shape (rows,).
+
+        Raises:
+            Exception: The fault, with shard, key and field.
+        """
+        good = np.ones(self.num_rows, dtype=np.bool_)
+        for row in self.bad_rows():
+            if not _covered(self.errors[row], context):
+                raise self._named(row, context)
+            good[row] = False
+        if self.errors:
+            context.recorder.count("skipped_samples", len(self.errors))
+        return good
+
+    def _named(self, row: int, context: BatchContext) -> Exception:
+        error, name = self.errors[row], context.names()[row]
+        if isinstance(error, HeadraceError):
+            return error.at(shard=name.shard, key=name.key, field=self.fields[row])
+        return error
+
+
+def _covered(error: Exception, context: BatchContext) -> bool:
+    """Whether `on_error` or `missing` says that a sample with this fault is left out."""
+    if isinstance(error, MissingFieldError) and context.missing == "skip":
+        return True
+    return context.on_error == "skip" and isinstance(error, SampleError)

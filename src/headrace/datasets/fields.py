@@ -1,0 +1,100 @@
+"""The shape of `fields` is the shape of a sample."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from headrace.errors import OptionError
+
+Shape: TypeAlias = Literal["bare", "tuple", "dict"]
+FieldsArgument: TypeAlias = str | Sequence[str] | Mapping[str, str] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One leaf of a sample."""
+
+    name: str
+    """Name of the leaf: the key in a dict sample, otherwise the extensions as they were asked for."""
+    extensions: tuple[str, ...]
+    """Extensions that are accepted, in order of preference, lower-cased and without the leading dot."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SampleShape:
+    """The leaves of a sample and how they are put together."""
+
+    shape: Shape
+    entries: tuple[Entry, ...]
+
+    def build(self, values: Sequence[Any]) -> Any:
+        """A sample (or a batch) from the values of its leaves."""
+        if self.shape == "bare":
+            return values[0]
+        if self.shape == "tuple":
+            return tuple(values)
+        return {entry.name: value for entry, value in zip(self.entries, values, strict=True)}
+
+    def leaves(self, sample: Any) -> list[Any] | None:
+        """The values of the leaves of a sample, or None where it is not of this shape (a transform changed it)."""
+        if self.shape == "bare":
+            return [sample]
+        if self.shape == "tuple":
+            fits = isinstance(sample, (tuple, list)) and len(sample) == len(self.entries)
+            return list(sample) if fits else None
+        names = [entry.name for entry in self.entries]
+        fits = isinstance(sample, Mapping) and set(sample) == set(names)
+        return [sample[name] for name in names] if fits else None
+
+
+def parse_fields(fields: FieldsArgument, known: Sequence[str]) -> SampleShape:
+    """Reads the `fields` argument of a dataset.
+
+    Args:
+        fields: An extension (alternatives by `;`), a sequence or a mapping of those, or None for all of `known`.
+        known: The fields that the shards hold.
+
+    Raises:
+        OptionError: An entry that is empty, of another type, or that no shard holds.
+    """
+    if fields is None:
+        entries = tuple(Entry(name=name, extensions=(name,)) for name in known)
+        return _checked(SampleShape(shape="dict", entries=entries), known)
+    if isinstance(fields, str):
+        return _checked(SampleShape(shape="bare", entries=(_entry(fields, fields),)), known)
+    if isinstance(fields, Mapping):
+        entries = tuple(_entry(name, ext) for name, ext in fields.items())
+        return _checked(SampleShape(shape="dict", entries=entries), known)
+    if isinstance(fields, Sequence):
+        return _checked(SampleShape(shape="tuple", entries=tuple(_entry(ext, ext) for ext in fields)), known)
+    raise OptionError(
+        "fields has a wrong type",
+        got=type(fields).__name__,
+        accepted="an extension, a tuple or a dict of extensions, or None for all fields",
+    )
+
+
+def _entry(name: object, extensions: object) -> Entry:
+    if not isinstance(extensions, str) or not isinstance(name, str):
+        raise OptionError(
+            "a field is named by its extension", got=repr(extensions), accepted="a string such as 'jpg' or 'jpg;png'"
+        )
+    names = tuple(part.strip().lstrip(".").lower() for part in extensions.split(";"))
+    if not all(names):
+        raise OptionError("a field has an empty extension", got=repr(extensions), accepted="'jpg' or 'jpg;png'")
+    return Entry(name=name, extensions=names)
+
+
+def _checked(shape: SampleShape, known: Sequence[str]) -> SampleShape:
+    if not shape.entries:
+        raise OptionError("a sample has no fields", got="fields with no entry", accepted="at least one extension")
+    for entry in shape.entries:
+        if known and not set(entry.extensions) & set(known):
+            raise OptionError(
+                f"no shard holds the field {';'.join(entry.extensions)!r}",
+                accepted=f"fields of these shards: {', '.join(known)}",
+                remedy="`headrace info SHARDS` lists them",
+            )
+    return shape

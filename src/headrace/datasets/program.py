@@ -1,0 +1,170 @@
+"""Columns of bytes become a batch: images by their recipes, everything else by its codec."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from time import perf_counter
+from typing import Any
+
+from headrace._native import Pool
+from headrace.contracts import ByteColumn, Column, ValueColumn
+from headrace.datasets.context import BatchContext, ProgramResult
+from headrace.datasets.deliver import deliver_leaves, deliver_samples
+from headrace.datasets.faults import RowFaults
+from headrace.datasets.plan import SamplePlan
+from headrace.datasets.values import decode_values
+from headrace.errors import MissingFieldError
+from headrace.recipes import ImageProgram
+
+
+class SampleProgram:
+    """Runs a plan. Holds no data of a batch; safe to use from several threads."""
+
+    def __init__(self, plan: SamplePlan, pool: Pool) -> None:
+        self.plan = plan
+        self.images = {place: ImageProgram(recipe, pool) for place, recipe in plan.images.items()}
+
+    def run(self, columns: Mapping[str, Column], context: BatchContext) -> ProgramResult:
+        """Makes a batch.
+
+        Args:
+            columns: A column for each entry of the plan's shape, by name.
+            context: Keys, memory, names, policies.
+
+        Raises:
+            SampleError: A fault in a sample's content that no policy covers.
+        """
+        faults = RowFaults(len(context.keys))
+        self._note_missing(columns, context, faults)
+        leaves = self._decode_values(columns, context, faults)
+        if self.plan.joint is not None:
+            return self._run_joint(self.plan.joint, columns, leaves, context, faults)
+        if self.plan.whole_sample_image is not None:
+            return self._run_whole(self.plan.whole_sample_image, columns, leaves, context, faults)
+        for place in self.images:
+            leaves[place] = self._run_image(place, columns, context, faults)
+        return deliver_leaves(self.plan.shape, leaves, self.images, context, faults)
+
+    def _note_missing(self, columns: Mapping[str, Column], context: BatchContext, faults: RowFaults) -> None:
+        for entry in self.plan.shape.entries:
+            column = columns[entry.name]
+            if context.missing == "none" or isinstance(column, ValueColumn) or column.present.all():
+                continue
+            for row in (~column.present).nonzero()[0]:
+                remedy = 'missing="skip" leaves such samples out, missing="none" gives None in its place'
+                faults.add(int(row), MissingFieldError("a sample lacks a field", remedy=remedy), entry.name)
+
+    def _decode_values(
+        self, columns: Mapping[str, Column], context: BatchContext, faults: RowFaults
+    ) -> list[Any]:
+        """All leaves, decoded where they are no images; None in the place of images."""
+        started = perf_counter()
+        allowed = self.plan.options.allow_pickle
+        leaves = [
+            None
+            if place in self.images
+            else decode_values(columns[entry.name], entry, self.plan.calls.get(place), allowed, faults)
+            for place, entry in enumerate(self.plan.shape.entries)
+        ]
+        context.recorder.add("values", perf_counter() - started, items=faults.num_rows)
+        return leaves
+
+    def _run_image(
+        self, place: int, columns: Mapping[str, Column], context: BatchContext, faults: RowFaults
+    ) -> Any:
+        """One image leaf that stands alone; its Python part, if any, gets the image."""
+        program = self.images[place]
+        if program.recipe.middle:
+            images = self._start(place, columns, context, faults)
+            self._each_row(images, context, faults, self._name(place), program.middle)
+            return self._finish(place, images, context, faults)
+        started = perf_counter()
+        rows = program.run(self._bytes(place, columns), context.keys, context.allocate)
+        context.recorder.add("decode", perf_counter() - started, items=faults.num_rows)
+        return self._noted(rows, place, faults)
+
+    def _run_whole(
+        self, place: int, columns: Mapping[str, Column], leaves: list[Any], context: BatchContext, faults: RowFaults
+    ) -> ProgramResult:
+        """One image leaf whose Python part gets the whole sample."""
+        leaves[place] = self._start(place, columns, context, faults)
+        samples = self._samples(leaves, faults)
+        self._each_row(samples, context, faults, self._name(place), self.images[place].middle)
+        split = [None if sample is None else self.plan.shape.leaves(sample) for sample in samples]
+        if any(parts is None and row not in faults for row, parts in enumerate(split)):
+            return deliver_samples(self.plan.shape, samples, context, faults)
+        leaves = [[None if parts is None else parts[at] for parts in split] for at in range(len(leaves))]
+        leaves[place] = self._finish(place, leaves[place], context, faults)
+        return deliver_leaves(self.plan.shape, leaves, self.images, context, faults)
+
+    def _run_joint(
+        self,
+        joint: Callable[[Any], Any],
+        columns: Mapping[str, Column],
+        leaves: list[Any],
+        context: BatchContext,
+        faults: RowFaults,
+    ) -> ProgramResult:
+        """A callable for the whole sample, of which the kernel knows nothing."""
+        for place in self.images:
+            leaves[place] = self._start(place, columns, context, faults)
+        samples = self._samples(leaves, faults)
+        self._each_row(samples, context, faults, self._name(0), lambda sample, _key: joint(sample))
+        return deliver_samples(self.plan.shape, samples, context, faults)
+
+    def _samples(self, leaves: list[Any], faults: RowFaults) -> list[Any]:
+        return [
+            None if row in faults else self.plan.shape.build([leaf[row] for leaf in leaves])
+            for row in range(faults.num_rows)
+        ]
+
+    def _start(
+        self, place: int, columns: Mapping[str, Column], context: BatchContext, faults: RowFaults
+    ) -> list[Any]:
+        """Images as the Python part wants them, None where a row has a fault."""
+        started = perf_counter()
+        begun = self.images[place].start(self._bytes(place, columns), context.keys, context.allocate)
+        context.recorder.add("decode", perf_counter() - started, items=faults.num_rows)
+        for fault in begun.faults:
+            faults.add(fault.row, fault.error, self._name(place))
+        return list(begun.images)
+
+    def _finish(self, place: int, images: list[Any], context: BatchContext, faults: RowFaults) -> Any:
+        started = perf_counter()
+        rows = self.images[place].finish(images, context.allocate)
+        context.recorder.add("layout", perf_counter() - started, items=faults.num_rows)
+        return self._noted(rows, place, faults)
+
+    def _noted(self, rows: Any, place: int, faults: RowFaults) -> Any:
+        for fault in rows.faults:
+            faults.add(fault.row, fault.error, self._name(place))
+        return rows.batch
+
+    def _each_row(
+        self,
+        rows: list[Any],
+        context: BatchContext,
+        faults: RowFaults,
+        field: str,
+        call: Callable[[Any, int], Any],
+    ) -> None:
+        """Replaces each row by what the Python part makes of it."""
+        started = perf_counter()
+        for row, (value, key) in enumerate(zip(rows, context.keys.tolist(), strict=True)):
+            if row in faults or value is None:
+                continue
+            try:
+                rows[row] = call(value, key)
+            except Exception as error:  # noqa: BLE001 - whatever the user's transform raises belongs to this sample
+                faults.add_transform(row, error, field)
+                rows[row] = None
+        context.recorder.add("transform", perf_counter() - started, items=len(rows))
+
+    def _bytes(self, place: int, columns: Mapping[str, Column]) -> ByteColumn:
+        column = columns[self._name(place)]
+        if not isinstance(column, ByteColumn):
+            raise TypeError(f"the image field {self._name(place)!r} comes as values, not as bytes")
+        return column
+
+    def _name(self, place: int) -> str:
+        return self.plan.shape.entries[place].name

@@ -1,0 +1,71 @@
+"""Leaves that are no images: decoded by the codec of their extension, then through the user's function, if any."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from headrace import codecs
+from headrace.contracts import ByteColumn, Column, ValueColumn
+from headrace.datasets.faults import RowFaults
+from headrace.datasets.fields import Entry
+from headrace.errors import SampleError
+
+
+def row_bytes(column: ByteColumn) -> Iterator[bytes | None]:
+    """The bytes of each row, None where the sample lacks the field."""
+    for address, size, present in zip(
+        column.addresses.tolist(), column.sizes.tolist(), column.present.tolist(), strict=True
+    ):
+        yield ctypes.string_at(address, size) if present else None
+
+
+def decode_values(
+    column: Column,
+    entry: Entry,
+    call: Callable[[Any], Any] | None,
+    allow_pickle: tuple[str, ...],
+    faults: RowFaults,
+) -> Sequence[Any]:
+    """Values of one leaf, None for a row with a fault."""
+    if isinstance(column, ByteColumn):
+        values = _decode(column, entry, allow_pickle, faults)
+    elif call is None:
+        return column.values if isinstance(column.values, np.ndarray) else list(column.values)
+    else:
+        values = _python_values(column)
+    if call is not None:
+        _call_each(call, values, entry.name, faults)
+    return values
+
+
+def _decode(column: ByteColumn, entry: Entry, allow_pickle: tuple[str, ...], faults: RowFaults) -> list[Any]:
+    values: list[Any] = [None] * len(column.sizes)
+    for row, data in enumerate(row_bytes(column)):
+        if data is None or row in faults:
+            continue
+        extension = column.extensions[row] if column.extensions is not None else entry.extensions[0]
+        try:
+            values[row] = codecs.decode(extension, data, allow_pickle=allow_pickle)
+        except SampleError as error:
+            faults.add(row, error, entry.name)
+    return values
+
+
+def _python_values(column: ValueColumn) -> list[Any]:
+    """Python numbers rather than numpy's: a user's function gets what the dataset would have given it."""
+    return column.values.tolist() if isinstance(column.values, np.ndarray) else list(column.values)
+
+
+def _call_each(call: Callable[[Any], Any], values: list[Any], field: str, faults: RowFaults) -> None:
+    for row, value in enumerate(values):
+        if row in faults:
+            continue
+        try:
+            values[row] = call(value)
+        except Exception as error:  # noqa: BLE001 - whatever the user's function raises belongs to this sample
+            faults.add_transform(row, error, field)
+            values[row] = None

@@ -1,0 +1,148 @@
+"""Everything that a loader decides before its first batch, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Sized
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from headrace._base.machine import Machine, read_machine
+from headrace._native import Pool
+from headrace.contracts import Layout, Recorder, Shuffle, StepWork, Tail
+from headrace.datasets.plan import SamplePlan, plan_sample
+from headrace.datasets.program import SampleProgram
+from headrace.datasets.resolve import Resolved, resolve
+from headrace.errors import OptionError
+from headrace.loader.made import BatchSizes
+from headrace.loader.map_work import MapWork
+from headrace.loader.memory import MemoryDecision, decide_memory
+from headrace.loader.options import LoaderOptions, resolve_shuffle, resolve_tail
+from headrace.loader.source_work import SourceWork
+from headrace.loader.steps import BatchedSampler, OrderedSteps, SampledSteps, StepSource
+from headrace.loader.workers import WorkerDecision, decide_workers
+from headrace.order import OrderSpec, Topology, default_canonical_nodes
+
+FIRST_GUESS_ROW_BYTES = 256 << 10
+"""Weight of a row before the first batch: a photograph of 224 x 224 as uint8 and its JPEG."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Composition:
+    """The parts that a loader is made of, decided once and then kept."""
+
+    options: LoaderOptions
+    dataset: Any
+    resolved: Resolved | None
+    """The batch source, or None where only Python knows the samples."""
+    why_unresolved: str
+    plan: SamplePlan | None
+    topology: Topology
+    steps: StepSource
+    shuffle: Shuffle | None
+    """None where a sampler of the user says the order."""
+    tail: Tail
+    workers: WorkerDecision
+    memory: MemoryDecision
+    sizes: BatchSizes
+
+    def make_work(self, pool: Pool, recorder: Recorder) -> StepWork:
+        """The work of a step, with this pool for native decoding."""
+        if self.resolved is None or self.plan is None:
+            return MapWork(self.dataset, self.options, recorder, self.sizes)
+        policies = {
+            "on_error": "skip" if "skip" in (self.options.on_error, self.resolved.on_error) else "raise",
+            "missing": self.resolved.missing,
+            "collate_fn": self.options.collate_fn,
+        }
+        program = SampleProgram(self.plan, pool)
+        return SourceWork(self.resolved.source, program, self.options, policies, recorder, self.sizes)
+
+
+def compose(dataset: Any, options: LoaderOptions, topology: Topology, sampler: Any, batch_sampler: Any) -> Composition:
+    """Decides order, plan, workers and memory.
+
+    Raises:
+        OptionError: The dataset is not map-style, or options contradict each other.
+        OrderError: An order that cannot be made.
+    """
+    found = resolve(dataset)
+    resolved = found if isinstance(found, Resolved) else None
+    machine = read_machine()
+    shuffle = resolve_shuffle(options.shuffle, sharded=resolved is not None and resolved.sharded)
+    tail = resolve_tail(options.tail, drop_last=options.drop_last, world_size=topology.world_size)
+    layout = resolved.source.layout() if resolved is not None else _map_layout(dataset)
+    if batch_sampler is not None:
+        steps: StepSource = SampledSteps(batch_sampler)
+    elif sampler is not None:
+        steps = SampledSteps(BatchedSampler(sampler, _batch_size(options), drop_last=options.drop_last))
+    else:
+        steps = OrderedSteps(_order_spec(options, layout, topology, shuffle, tail), topology)
+    return Composition(
+        options=options,
+        dataset=dataset,
+        resolved=resolved,
+        why_unresolved=found if isinstance(found, str) else "",
+        plan=_plan(resolved, options),
+        topology=topology,
+        steps=steps,
+        shuffle=shuffle if isinstance(steps, OrderedSteps) else None,
+        tail=tail,
+        workers=_workers(options, machine, topology),
+        memory=decide_memory(
+            options.memory_budget,
+            available_bytes=machine.available_bytes,
+            local_world_size=topology.local_world_size,
+        ),
+        sizes=BatchSizes(FIRST_GUESS_ROW_BYTES),
+    )
+
+
+def _order_spec(options: LoaderOptions, layout: Layout, topology: Topology, shuffle: Shuffle, tail: Tail) -> OrderSpec:
+    batch_size = _batch_size(options)
+    global_batch = batch_size * topology.world_size
+    nodes = default_canonical_nodes(topology.num_nodes, global_batch) if shuffle == "window" else 1
+    return OrderSpec(
+        layout=layout,
+        seed=options.seed,
+        batch_size=batch_size,
+        world_size=topology.world_size,
+        canonical_nodes=nodes,
+        shuffle=shuffle,
+        window_samples=options.window_samples,
+        tail=tail,
+    )
+
+
+def _plan(resolved: Resolved | None, options: LoaderOptions) -> SamplePlan | None:
+    if resolved is None:
+        return None
+    decode = replace(options.decode, allow_pickle=resolved.allow_pickle, limits=resolved.limits)
+    return plan_sample(resolved.shape, resolved.transform, decode)
+
+
+def _workers(options: LoaderOptions, machine: Machine, topology: Topology) -> WorkerDecision:
+    return decide_workers(
+        options.num_workers,
+        num_cpus=machine.usable_cpus(),
+        local_world_size=topology.local_world_size,
+        prefetch_factor=options.prefetch_factor,
+    )
+
+
+def _map_layout(dataset: Any) -> Layout:
+    if not isinstance(dataset, Sized) or not hasattr(dataset, "__getitem__"):
+        raise OptionError(
+            "the dataset is not map-style",
+            got=type(dataset).__name__,
+            accepted="a dataset with __len__ and __getitem__",
+            remedy="For tar shards use headrace.ShardDataset",
+        )
+    return Layout(samples=np.array([len(dataset)], dtype=np.int64), sizes=np.zeros(1, dtype=np.int64))
+
+
+def _batch_size(options: LoaderOptions) -> int:
+    if options.batch_size is None:
+        raise OptionError("batch_size=None needs a batch_sampler", accepted="an integer of 1 or more")
+    return options.batch_size

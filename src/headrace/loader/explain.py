@@ -1,0 +1,83 @@
+"""What the loader decided, and why: at most fifteen lines."""
+
+from __future__ import annotations
+
+from headrace._base.units import format_bytes
+from headrace.loader.composition import Composition
+from headrace.loader.steps import OrderedSteps
+
+MOST_LINES = 15
+
+
+def explain(composition: Composition, epoch: int) -> str:
+    """One line a decision: topic, choice, reason."""
+    rows = [
+        _dataset(composition),
+        _order(composition, epoch),
+        _engine(composition),
+        _memory(composition),
+        *_operations(composition),
+    ]
+    if composition.options.pin_memory:
+        rows.append(("pinning", "batches are page-locked", "pin_memory=True; nothing happens where there is no GPU"))
+    if len(rows) > MOST_LINES:
+        left = len(rows) - MOST_LINES + 1
+        rows = [*rows[: MOST_LINES - 1], ("", f"and {left} more", "see DataLoader.recipe()")]
+    width = max(len(topic) for topic, _, _ in rows)
+    return "\n".join(f"{topic:<{width}}  {choice} ({reason})" for topic, choice, reason in rows)
+
+
+def _dataset(composition: Composition) -> tuple[str, str, str]:
+    layout_of = composition.resolved
+    if layout_of is None:
+        return "dataset", f"{len(composition.dataset):,} samples from Python", composition.why_unresolved
+    layout = layout_of.source.layout()
+    num, size = int(layout.samples.sum()), int(layout.sizes.sum())
+    weight = f", {format_bytes(size)}" if size else ""
+    kind = f"{len(layout.samples):,} shards{weight}" if layout_of.sharded else "loose files"
+    return "dataset", f"{num:,} samples", f"{kind}; bytes are fetched by the batch"
+
+
+def _order(composition: Composition, epoch: int) -> tuple[str, str, str]:
+    topology, steps = composition.topology, composition.steps
+    if not isinstance(steps, OrderedSteps):
+        return "order", "as the sampler says", "sampler= or batch_sampler= was given"
+    modes = {
+        "none": "dataset order",
+        "full": "one permutation of all samples",
+        "window": f"shuffled in windows of at least {steps.spec.least_window_samples:,} samples",
+    }
+    ranks = f"rank {topology.rank} of {topology.world_size}, " if topology.world_size > 1 else ""
+    reason = f"{ranks}seed {composition.options.seed}, tail {composition.tail}"
+    return "order", f"{modes[steps.spec.shuffle]}, {steps.num_steps(epoch):,} batches a rank", reason
+
+
+def _engine(composition: Composition) -> tuple[str, str, str]:
+    workers = composition.workers
+    if workers.num_workers == 0:
+        return "engine", "the caller's thread", "num_workers=0"
+    choice = f"threads: {workers.num_workers} workers, {workers.num_io_threads} for reading"
+    return "engine", choice, workers.reason
+
+
+def _memory(composition: Composition) -> tuple[str, str, str]:
+    memory = composition.memory
+    choice = f"{format_bytes(memory.size_bytes)}, at most {composition.workers.max_in_flight} batches in flight"
+    return "memory", choice, memory.reason
+
+
+def _operations(composition: Composition) -> list[tuple[str, str, str]]:
+    """The fused and unfused operations of each image leaf, one line for each kind."""
+    plan = composition.plan
+    if plan is None:
+        return []
+    rows = []
+    for place, recipe in plan.images.items():
+        name = plan.shape.entries[place].name
+        fused = [line.topic for line in recipe.explain if line.choice == "fused"]
+        if fused:
+            rows.append((name, "fused: " + ", ".join(fused), "native, GIL released"))
+        rows += [(name, f"Python: {line.topic}", line.reason) for line in recipe.explain if line.choice != "fused"]
+    if plan.joint is not None:
+        rows.append(("sample", "Python: the whole transform", "several images, or none, go through it together"))
+    return rows

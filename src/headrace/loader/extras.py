@@ -1,0 +1,41 @@
+"""What a batch may carry beside its fields: index, key, url, valid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from headrace.contracts import BatchSource, Bools, Step
+from headrace.errors import OptionError
+from headrace.loader.options import Extra
+
+
+def append_extras(batch: Any, extras: Sequence[Extra], step: Step, valid: Bools, source: BatchSource | None) -> Any:
+    """Appends to a list or tuple, adds `__index__` and so on to a dict, makes a list of anything else.
+
+    Raises:
+        OptionError: "key" or "url" of a dataset that has neither shards nor files.
+    """
+    if not extras:
+        return batch
+    values = {extra: _value(extra, step, valid, source) for extra in extras}
+    if isinstance(batch, dict):
+        return batch | {f"__{extra}__": value for extra, value in values.items()}
+    if isinstance(batch, (list, tuple)):
+        return [*batch, *values.values()]
+    return [batch, *values.values()]
+
+
+def _value(extra: Extra, step: Step, valid: Bools, source: BatchSource | None) -> Any:
+    if extra == "index":
+        return torch.from_numpy(step.ids.copy())
+    if extra == "valid":
+        return torch.from_numpy(valid.copy())
+    if source is None:
+        raise OptionError(
+            f"extras={extra!r} needs a dataset of shards or files", accepted="'index' and 'valid' for this dataset"
+        )
+    names = source.names(step.ids)
+    return [name.key if extra == "key" else name.shard for name in names]

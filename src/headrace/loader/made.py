@@ -1,0 +1,48 @@
+"""A batch that is made, and what batches weigh."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from headrace.contracts import Allocate, Bools, Step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """A batch ready to be handed over."""
+
+    batch: Any
+    valid: Bools
+
+
+class BatchSizes:
+    """What a step weighs: a first guess, then the largest row seen."""
+
+    def __init__(self, row_bytes: int) -> None:
+        self.row_bytes = row_bytes
+
+    def estimate(self, step: Step) -> int:
+        """Bytes of a step."""
+        return self.row_bytes * len(step.ids)
+
+    def saw(self, size_bytes: int, num_rows: int) -> None:
+        """Learns from a step that was made; a race between two workers only loses one observation."""
+        self.row_bytes = max(self.row_bytes, -(-size_bytes // max(1, num_rows)))
+
+
+class Metered:
+    """An allocator that remembers how much a step took."""
+
+    def __init__(self, allocate: Allocate) -> None:
+        self.allocate = allocate
+        self.size_bytes = 0
+
+    def __call__(self, shape: Sequence[int], dtype: Any) -> np.ndarray[Any, Any]:
+        """Allocates as the wrapped allocator does."""
+        array = self.allocate(shape, dtype)
+        self.size_bytes += array.nbytes
+        return array

@@ -1,0 +1,82 @@
+"""The work of a step for a map-style dataset that only Python knows: its items, then `collate_fn`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from time import perf_counter
+from typing import Any
+
+from torch.utils.data import default_collate
+
+from headrace.contracts import Allocate, Recorder, Step
+from headrace.datasets.collate import repeat_good_rows
+from headrace.loader.extras import append_extras
+from headrace.loader.made import BatchSizes, Made
+from headrace.loader.options import LoaderOptions
+from headrace.loader.pinning import pin
+
+
+class MapWork:
+    """Items of the dataset, made on a worker. Exceptions keep their type and carry a note that names the index."""
+
+    def __init__(self, dataset: Any, options: LoaderOptions, recorder: Recorder, sizes: BatchSizes) -> None:
+        self.dataset = dataset
+        self.options = options
+        self.recorder = recorder
+        self.sizes = sizes
+        self.collate: Callable[[list[Any]], Any] = options.collate_fn or default_collate
+
+    def size_bytes(self, step: Step) -> int:
+        """Estimate from the largest row seen so far."""
+        return self.sizes.estimate(step)
+
+    def fetch(self, step: Step, allocate: Allocate) -> None:
+        """Nothing: the dataset reads for itself."""
+
+    def run(self, step: Step, fetched: None, allocate: Allocate) -> Made:  # noqa: ARG002 - the dataset has its own
+        """The batch of the step."""
+        started = perf_counter()
+        samples, bad = self._samples(step.ids.tolist())
+        self.recorder.add("dataset", perf_counter() - started, items=len(samples))
+        valid = step.valid.copy()
+        valid[bad] = False
+        good = [row for row in range(len(samples)) if row not in set(bad)]
+        started = perf_counter()
+        batch = self.collate(repeat_good_rows(samples, bad, good))
+        self.recorder.add("collate", perf_counter() - started, items=len(samples))
+        self.sizes.saw(tensor_bytes(batch), len(samples))
+        batch = append_extras(batch, self.options.extras, step, valid, None)
+        return Made(batch=pin(batch) if self.options.pin_memory else batch, valid=valid)
+
+    def _samples(self, ids: list[int]) -> tuple[list[Any], list[int]]:
+        """The samples of a step, and the rows that failed where those are to be skipped."""
+        if hasattr(self.dataset, "__getitems__"):
+            return list(self.dataset.__getitems__(ids)), []
+        samples: list[Any] = []
+        failed: list[tuple[int, Exception]] = []
+        for row, index in enumerate(ids):
+            try:
+                samples.append(self.dataset[index])
+            except Exception as error:
+                error.add_note(f"headrace: sample {index} of {type(self.dataset).__name__}")
+                if self.options.on_error == "raise" or isinstance(error, OSError):
+                    raise
+                samples.append(None)
+                failed.append((row, error))
+        if failed:
+            self.recorder.count("skipped_samples", len(failed))
+            if len(failed) == len(samples):
+                # No row is left that could be repeated.
+                raise failed[0][1]
+        return samples, [row for row, _ in failed]
+
+
+def tensor_bytes(batch: Any) -> int:
+    """Bytes of the tensors and arrays in a batch."""
+    if hasattr(batch, "nbytes"):
+        return int(batch.nbytes)
+    if isinstance(batch, Mapping):
+        return sum(map(tensor_bytes, batch.values()))
+    if isinstance(batch, (list, tuple)):
+        return sum(map(tensor_bytes, batch))
+    return 0

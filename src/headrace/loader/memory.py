@@ -1,0 +1,40 @@
+"""How many bytes of batches may be in flight: a pure decision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from headrace._base.units import format_size, parse_size
+
+SHARE = 0.2
+"""Part of the memory at hand that all loaders of a node may hold: the page cache, the model and the optimizer need the rest."""
+
+MOST_BYTES = 8 << 30
+"""Beyond this, more batches in flight have not made any run faster; memory is left to the page cache."""
+
+LEAST_BYTES = 64 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryDecision:
+    """A budget in bytes and its reason."""
+
+    size_bytes: int
+    reason: str
+
+
+def decide_memory(budget: int | str, *, available_bytes: int, local_world_size: int) -> MemoryDecision:
+    """The byte budget of this process.
+
+    Args:
+        budget: Bytes, a size such as "8GiB", or "auto".
+        available_bytes: Memory that this process may still take (machine and cgroup).
+        local_world_size: Ranks that share it.
+    """
+    if budget != "auto":
+        return MemoryDecision(size_bytes=parse_size(budget), reason="as asked")
+    share = int(available_bytes * SHARE / local_world_size)
+    size = max(LEAST_BYTES, min(share, MOST_BYTES))
+    ranks = f" shared by {local_world_size} ranks" if local_world_size > 1 else ""
+    reason = f"{SHARE:.0%} of {format_size(available_bytes)} at hand{ranks}, at most {format_size(MOST_BYTES)}"
+    return MemoryDecision(size_bytes=size, reason=reason)

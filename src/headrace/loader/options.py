@@ -1,0 +1,94 @@
+"""The options of a loader, checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_args
+
+from headrace._base.units import parse_size
+from headrace.contracts import OnError, Tail
+from headrace.datasets.plan import DecodeOptions
+from headrace.errors import OptionError
+
+Extra: TypeAlias = Literal["index", "key", "url", "valid"]
+Engine: TypeAlias = Literal["auto", "threads"]
+ShuffleArgument: TypeAlias = bool | None | Literal["full", "window"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoaderOptions:
+    """What the caller asked for; nothing here is decided by the machine yet."""
+
+    batch_size: int | None = 1
+    """Samples a batch of one rank; None where a batch sampler says."""
+    shuffle: ShuffleArgument = None
+    drop_last: bool = False
+    tail: Tail | None = None
+    seed: int = 0
+    engine: Engine = "auto"
+    num_workers: int | Literal["auto"] = "auto"
+    prefetch_factor: int | None = None
+    pin_memory: bool = False
+    collate_fn: Callable[[list[Any]], Any] | None = None
+    memory_budget: int | str = "auto"
+    """Bytes, a size such as "8GiB", or "auto"."""
+    window_samples: int | None = None
+    on_error: OnError = "raise"
+    extras: tuple[Extra, ...] = ()
+    decode: DecodeOptions
+
+    def __post_init__(self) -> None:
+        _check_count("batch_size", self.batch_size, least=1, none=True)
+        if self.num_workers != "auto":
+            _check_count("num_workers", self.num_workers, least=0)
+        _check_count("prefetch_factor", self.prefetch_factor, least=1, none=True)
+        _check_count("window_samples", self.window_samples, least=1, none=True)
+        _check_mode("engine", self.engine, get_args(Engine))
+        _check_mode("tail", self.tail, (None, *get_args(Tail)))
+        _check_mode("shuffle", self.shuffle, (None, False, True, "full", "window"))
+        _check_mode("on_error", self.on_error, get_args(OnError))
+        _check_mode("fuse", self.decode.fuse, (True, False, "exact"))
+        _check_mode("memory_format", self.decode.memory_format, ("contiguous", "channels_last"))
+        _check_mode("exif", self.decode.exif, ("ignore", "apply"))
+        for extra in self.extras:
+            _check_mode("extras", extra, get_args(Extra))
+        if self.drop_last and self.tail not in (None, "drop"):
+            raise OptionError("drop_last=True contradicts tail", got=f"tail={self.tail!r}", accepted="one of the two")
+        if self.memory_budget != "auto":
+            parse_size(self.memory_budget)
+        if not isinstance(self.seed, int) or isinstance(self.seed, bool):
+            raise OptionError("seed has a wrong type", got=repr(self.seed), accepted="an integer")
+        if self.collate_fn is not None and not callable(self.collate_fn):
+            raise OptionError("collate_fn cannot be called", got=repr(self.collate_fn), accepted="a callable or None")
+
+
+def resolve_tail(tail: Tail | None, *, drop_last: bool, world_size: int) -> Tail:
+    """The tail that torch's arguments mean: a short last batch on one rank, padding on several."""
+    if tail is not None:
+        return tail
+    if drop_last:
+        return "drop"
+    return "keep" if world_size == 1 else "pad"
+
+
+def resolve_shuffle(shuffle: ShuffleArgument, *, sharded: bool) -> Literal["none", "full", "window"]:
+    """The mode of order: `True` means windows on shards and a full permutation elsewhere."""
+    if shuffle is None or shuffle is False:
+        return "none"
+    if shuffle is True:
+        return "window" if sharded else "full"
+    return shuffle
+
+
+def _check_count(name: str, value: object, *, least: int, none: bool = False) -> None:
+    if none and value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        accepted = f"an integer of {least} or more" + (" or None" if none else "")
+        raise OptionError(f"{name} is not accepted", got=repr(value), accepted=accepted)
+
+
+def _check_mode(name: str, value: object, accepted: Sequence[object]) -> None:
+    if not any(value is one or (isinstance(one, str) and value == one) for one in accepted):
+        raise OptionError(f"{name} is not accepted", got=repr(value), accepted=", ".join(map(repr, accepted)))
