@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
-from headrace._base.units import parse_size
+from headrace._base.units import parse_bytes
 from headrace.contracts import OnError, Tail
 from headrace.datasets.plan import DecodeOptions
 from headrace.errors import OptionError
@@ -56,7 +56,7 @@ class LoaderOptions:
         if self.drop_last and self.tail not in (None, "drop"):
             raise OptionError("drop_last=True contradicts tail", got=f"tail={self.tail!r}", accepted="one of the two")
         if self.memory_budget != "auto":
-            parse_size(self.memory_budget)
+            parse_bytes(self.memory_budget)
         if not isinstance(self.seed, int) or isinstance(self.seed, bool):
             raise OptionError("seed has a wrong type", got=repr(self.seed), accepted="an integer")
         if self.collate_fn is not None and not callable(self.collate_fn):
