@@ -1,4 +1,41 @@
 """Headrace: the unblocked way from storage to GPU memory for PyTorch training."""
 
-__all__ = ["__version__"]
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from headrace.datasets.shard_dataset import ShardDataset
+    from headrace.datasets.shard_writer import ShardWriter
+    from headrace.errors import HeadraceError
+    from headrace.loader.data_loader import DataLoader
+    from headrace.order.topology import Topology
+    from headrace.recipes.randomness import rng
+
+__all__ = ["DataLoader", "HeadraceError", "ShardDataset", "ShardWriter", "Topology", "__version__", "rng"]
 __version__ = "0.1.0"
+
+LAZY = {
+    "DataLoader": "headrace.loader.data_loader",
+    "HeadraceError": "headrace.errors",
+    "ShardDataset": "headrace.datasets.shard_dataset",
+    "ShardWriter": "headrace.datasets.shard_writer",
+    "Topology": "headrace.order.topology",
+    "rng": "headrace.recipes.randomness",
+}
+"""Where each public name lives; loaded when it is first asked for, so that `import headrace` costs nothing."""
+
+
+def __getattr__(name: str) -> Any:
+    """Loads a public name."""
+    if name not in LAZY:
+        raise AttributeError(f"module 'headrace' has no attribute {name!r}")
+    value = getattr(import_module(LAZY[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """The public names, loaded or not."""
+    return sorted({*globals(), *LAZY})

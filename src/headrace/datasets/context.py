@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.contracts import Allocate, Bools, Missing, OnError, Recorder, SampleName, U64
+from headrace.contracts import U64, Allocate, Bools, Missing, OnError, Recorder, SampleName
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,9 +37,7 @@ def deliver_leaves(
     return ProgramResult(batch=batch, valid=valid)
 
 
-def deliver_samples(
-    shape: SampleShape, samples: list[Any], context: BatchContext, faults: RowFaults
-) -> ProgramResult:
+def deliver_samples(shape: SampleShape, samples: list[Any], context: BatchContext, faults: RowFaults) -> ProgramResult:
     """A batch of samples whose shape only the user's transform knows."""
     valid = faults.settle(context)
     bad, good = faults.bad_rows(), faults.good_rows()

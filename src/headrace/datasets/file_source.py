@@ -10,7 +10,7 @@ import numpy as np
 import xxhash
 
 from headrace import _native
-from headrace.contracts import Allocate, ByteColumn, Column, I64, Layout, SampleName, U64, ValueColumn
+from headrace.contracts import I64, U64, Allocate, ByteColumn, Column, Layout, SampleName, ValueColumn
 from headrace.errors import StorageError
 
 

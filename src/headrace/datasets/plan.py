@@ -55,7 +55,9 @@ def is_image(entry: Entry) -> bool:
     return all(codecs.kind_of(extension) == "image" for extension in entry.extensions)
 
 
-def plan_sample(shape: SampleShape, transform: object, options: DecodeOptions, *, image_only: bool = False) -> SamplePlan:
+def plan_sample(
+    shape: SampleShape, transform: object, options: DecodeOptions, *, image_only: bool = False
+) -> SamplePlan:
     """Decides what is done to each leaf.
 
     Args:
@@ -78,9 +80,7 @@ def plan_sample(shape: SampleShape, transform: object, options: DecodeOptions, *
         return SamplePlan(shape=shape, images=recipes, calls={}, joint=joint, options=options)
     recipe = _compile(transform, options)
     whole = images[0] if recipe.middle and recipe.whole_sample and not image_only and len(shape.entries) > 1 else None
-    return SamplePlan(
-        shape=shape, images={images[0]: recipe}, calls={}, whole_sample_image=whole, options=options
-    )
+    return SamplePlan(shape=shape, images={images[0]: recipe}, calls={}, whole_sample_image=whole, options=options)
 
 
 def _plan_by_field(

@@ -54,9 +54,7 @@ class SampleProgram:
                 remedy = 'missing="skip" leaves such samples out, missing="none" gives None in its place'
                 faults.add(int(row), MissingFieldError("a sample lacks a field", remedy=remedy), entry.name)
 
-    def _decode_values(
-        self, columns: Mapping[str, Column], context: BatchContext, faults: RowFaults
-    ) -> list[Any]:
+    def _decode_values(self, columns: Mapping[str, Column], context: BatchContext, faults: RowFaults) -> list[Any]:
         """All leaves, decoded where they are no images; None in the place of images."""
         started = perf_counter()
         allowed = self.plan.options.allow_pickle
@@ -69,9 +67,7 @@ class SampleProgram:
         context.recorder.add("values", perf_counter() - started, items=faults.num_rows)
         return leaves
 
-    def _run_image(
-        self, place: int, columns: Mapping[str, Column], context: BatchContext, faults: RowFaults
-    ) -> Any:
+    def _run_image(self, place: int, columns: Mapping[str, Column], context: BatchContext, faults: RowFaults) -> Any:
         """One image leaf that stands alone; its Python part, if any, gets the image."""
         program = self.images[place]
         if program.recipe.middle:
@@ -118,9 +114,7 @@ class SampleProgram:
             for row in range(faults.num_rows)
         ]
 
-    def _start(
-        self, place: int, columns: Mapping[str, Column], context: BatchContext, faults: RowFaults
-    ) -> list[Any]:
+    def _start(self, place: int, columns: Mapping[str, Column], context: BatchContext, faults: RowFaults) -> list[Any]:
         """Images as the Python part wants them, None where a row has a fault."""
         started = perf_counter()
         begun = self.images[place].start(self._bytes(place, columns), context.keys, context.allocate)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from headrace._base.hashing import fold
-from headrace.contracts import Allocate, BatchSource, ByteColumn, Column, I64, Layout, SampleName, ValueColumn
+from headrace.contracts import I64, Allocate, BatchSource, ByteColumn, Column, Layout, SampleName, ValueColumn
 
 
 class SelectedSource:
@@ -65,9 +65,7 @@ class JoinedSource:
         """Columns whose rows come from the parts that hold them."""
         fetched = self._by_part(ids, lambda part, inner: part.fetch(inner, allocate))
         names = fetched[0][1].keys() if fetched else ()
-        return {
-            name: merge_columns([(rows, columns[name]) for rows, columns in fetched], len(ids)) for name in names
-        }
+        return {name: merge_columns([(rows, columns[name]) for rows, columns in fetched], len(ids)) for name in names}
 
     def names(self, ids: I64) -> Sequence[SampleName]:
         """Names from the parts."""

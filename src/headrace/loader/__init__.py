@@ -1,1 +1,5 @@
-"""The loader: options, composition, state."""
+"""The loader: options, composition, iteration, explanation."""
+
+from headrace.loader.data_loader import DataLoader
+
+__all__ = ["DataLoader"]

@@ -56,7 +56,7 @@ class DataLoader(Generic[T]):
             first use, then kept.
         window_samples: Samples a shuffle window covers at least; None: the shards that make up 2 GiB, four at least.
         memory_format: "contiguous" (NCHW) or "channels_last".
-        fuse: True; "exact" (nothing that differs from torchvision's tensor code by a level); False (torchvision itself).
+        fuse: True; "exact": nothing that differs from torchvision's tensor code by a level; False: torchvision itself.
         exif: "ignore" the orientation, as torchvision's ImageFolder does, or "apply" it.
         dct_scaling: Decode large crops at 1/2, 1/4 or 1/8: faster, other pixels (mean difference under 1.5 levels).
         on_error: "skip" repeats a good row of the batch in place of a sample whose content is faulty, marks it in
@@ -116,9 +116,7 @@ class DataLoader(Generic[T]):
             window_samples=window_samples,
             on_error=on_error,
             extras=tuple(extras),
-            decode=DecodeOptions(
-                fuse=fuse, memory_format=memory_format, exif=exif, dct_scaling=dct_scaling
-            ),
+            decode=DecodeOptions(fuse=fuse, memory_format=memory_format, exif=exif, dct_scaling=dct_scaling),
         )
         self._topology = topology
         self._composed: Composition | None = None

@@ -33,7 +33,7 @@ class MapWork:
     def fetch(self, step: Step, allocate: Allocate) -> None:
         """Nothing: the dataset reads for itself."""
 
-    def run(self, step: Step, fetched: None, allocate: Allocate) -> Made:  # noqa: ARG002 - the dataset has its own
+    def run(self, step: Step, fetched: None, allocate: Allocate) -> Made:
         """The batch of the step."""
         started = perf_counter()
         samples, bad = self._samples(step.ids.tolist())

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from headrace._base.units import format_bytes, parse_bytes
 
 SHARE = 0.2
-"""Part of the memory at hand that all loaders of a node may hold: the page cache, the model and the optimizer need the rest."""
+"""Part of the memory at hand that all loaders of a node may hold; page cache, model and optimizer need the rest."""
 
 MOST_BYTES = 8 << 30
 """Beyond this, more batches in flight have not made any run faster; memory is left to the page cache."""

@@ -13,7 +13,7 @@ from headrace.errors import OptionError
 
 Extra: TypeAlias = Literal["index", "key", "url", "valid"]
 Engine: TypeAlias = Literal["auto", "threads"]
-ShuffleArgument: TypeAlias = bool | None | Literal["full", "window"]
+ShuffleArgument: TypeAlias = bool | Literal["full", "window"] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

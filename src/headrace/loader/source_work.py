@@ -11,8 +11,8 @@ from headrace.contracts import Allocate, BatchSource, Column, Recorder, SampleNa
 from headrace.datasets.context import BatchContext
 from headrace.datasets.program import SampleProgram
 from headrace.loader.extras import append_extras
-from headrace.loader.options import LoaderOptions
 from headrace.loader.made import BatchSizes, Made, Metered
+from headrace.loader.options import LoaderOptions
 from headrace.loader.pinning import pin
 
 
@@ -20,8 +20,13 @@ class SourceWork:
     """Bytes by the batch, then the sample program."""
 
     def __init__(
-        self, source: BatchSource, program: SampleProgram, options: LoaderOptions, context: Mapping[str, Any],
-        recorder: Recorder, sizes: BatchSizes,
+        self,
+        source: BatchSource,
+        program: SampleProgram,
+        options: LoaderOptions,
+        context: Mapping[str, Any],
+        recorder: Recorder,
+        sizes: BatchSizes,
     ) -> None:
         self.source = source
         self.program = program

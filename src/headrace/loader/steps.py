@@ -51,7 +51,7 @@ class SampledSteps:
     def __init__(self, batches: Any) -> None:
         self.batches = batches
 
-    def num_steps(self, epoch: int) -> int:  # noqa: ARG002 - a sampler does not know of epochs
+    def num_steps(self, epoch: int) -> int:
         """What the sampler says of its length."""
         return len(self.batches)
 

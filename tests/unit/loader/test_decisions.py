@@ -81,6 +81,8 @@ def test_auto_memory_is_a_share_between_bounds():
     ],
 )
 def test_wrong_options_are_refused_by_name(wrong):
-    name = "memory_budget|size|fuse|memory_format|exif" if {"memory_budget", "decode"} & set(wrong) else next(iter(wrong))
+    name = (
+        "memory_budget|size|fuse|memory_format|exif" if {"memory_budget", "decode"} & set(wrong) else next(iter(wrong))
+    )
     with pytest.raises(OptionError, match=name):
         LoaderOptions(**({"decode": DecodeOptions()} | wrong))
