@@ -23,9 +23,9 @@ def deliver_leaves(
         repeat_good_rows(leaf if place in images else list(leaf), bad, good) if bad else leaf
         for place, leaf in enumerate(leaves)
     ]
-    if context.collate_fn is not None:
+    if context.policy.collate_fn is not None:
         samples = [shape.build([leaf[row] for leaf in repaired]) for row in range(faults.num_rows)]
-        batch = context.collate_fn(samples)
+        batch = context.policy.collate_fn(samples)
     else:
         done = [
             leaf if place in images else collate_values(leaf, shape.entries[place].name)
@@ -47,6 +47,6 @@ def deliver_samples(shape: SampleShape, samples: list[Any], context: BatchContex
     started = perf_counter()
     rows = repeat_good_rows(samples, bad, good)
     names = ", ".join(entry.name for entry in shape.entries)
-    batch = context.collate_fn(rows) if context.collate_fn is not None else collate_values(rows, names)
+    batch = context.policy.collate_fn(rows) if context.policy.collate_fn is not None else collate_values(rows, names)
     context.recorder.add("collate", perf_counter() - started, items=faults.num_rows)
     return ProgramResult(batch=batch, valid=valid)

@@ -76,6 +76,6 @@ class RowFaults:
 
 def _covered(error: Exception, context: BatchContext) -> bool:
     """Whether `on_error` or `missing` says that a sample with this fault is left out."""
-    if isinstance(error, MissingFieldError) and context.missing == "skip":
+    if isinstance(error, MissingFieldError) and context.policy.missing == "skip":
         return True
-    return context.on_error == "skip" and isinstance(error, SampleError)
+    return context.policy.on_error == "skip" and isinstance(error, SampleError)

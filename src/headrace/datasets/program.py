@@ -7,14 +7,16 @@ from time import perf_counter
 from typing import Any
 
 from headrace._native import Pool
-from headrace.contracts import ByteColumn, Column, ValueColumn
+from headrace.codecs import decode_image
+from headrace.contracts import ByteColumn, Column, Fault, ValueColumn
 from headrace.datasets.context import BatchContext, ProgramResult
 from headrace.datasets.deliver import deliver_leaves, deliver_samples
 from headrace.datasets.faults import RowFaults
 from headrace.datasets.plan import SamplePlan
 from headrace.datasets.values import decode_values
 from headrace.errors import MissingFieldError
-from headrace.recipes import ImageProgram
+from headrace.recipes import ImageProgram, Rows
+from headrace.recipes.randomness import sample_randomness
 
 
 class SampleProgram:
@@ -22,7 +24,7 @@ class SampleProgram:
 
     def __init__(self, plan: SamplePlan, pool: Pool) -> None:
         self.plan = plan
-        self.images = {place: ImageProgram(recipe, pool) for place, recipe in plan.images.items()}
+        self.images = {place: ImageProgram(recipe, pool, decode=decode_image) for place, recipe in plan.images.items()}
 
     def run(self, columns: Mapping[str, Column], context: BatchContext) -> ProgramResult:
         """Makes a batch.
@@ -48,7 +50,7 @@ class SampleProgram:
     def _note_missing(self, columns: Mapping[str, Column], context: BatchContext, faults: RowFaults) -> None:
         for entry in self.plan.shape.entries:
             column = columns[entry.name]
-            if context.missing == "none" or isinstance(column, ValueColumn) or column.present.all():
+            if context.policy.missing == "none" or isinstance(column, ValueColumn) or column.present.all():
                 continue
             for row in (~column.present).nonzero()[0]:
                 remedy = 'missing="skip" leaves such samples out, missing="none" gives None in its place'
@@ -61,13 +63,15 @@ class SampleProgram:
         leaves = [
             None
             if place in self.images
-            else decode_values(columns[entry.name], entry, self.plan.calls.get(place), allowed, faults)
+            else decode_values(columns[entry.name], entry, self.plan.calls.get(place), allowed, context.keys, faults)
             for place, entry in enumerate(self.plan.shape.entries)
         ]
         context.recorder.add("values", perf_counter() - started, items=faults.num_rows)
         return leaves
 
-    def _run_image(self, place: int, columns: Mapping[str, Column], context: BatchContext, faults: RowFaults) -> Any:
+    def _run_image(
+        self, place: int, columns: Mapping[str, Column], context: BatchContext, faults: RowFaults
+    ) -> Any:
         """One image leaf that stands alone; its Python part, if any, gets the image."""
         program = self.images[place]
         if program.recipe.middle:
@@ -75,9 +79,10 @@ class SampleProgram:
             self._each_row(images, context, faults, self._name(place), program.middle)
             return self._finish(place, images, context, faults)
         started = perf_counter()
-        rows = program.run(self._bytes(place, columns), context.keys, context.allocate)
+        ragged = "refuse" if context.policy.collate_fn is None else "list"
+        rows = program.run(self._bytes(place, columns), context.keys, context.allocate, ragged=ragged)
         context.recorder.add("decode", perf_counter() - started, items=faults.num_rows)
-        return self._noted(rows, place, faults)
+        return self._noted(rows, place, context, faults)
 
     def _run_whole(
         self, place: int, columns: Mapping[str, Column], leaves: list[Any], context: BatchContext, faults: RowFaults
@@ -86,7 +91,7 @@ class SampleProgram:
         leaves[place] = self._start(place, columns, context, faults)
         samples = self._samples(leaves, faults)
         self._each_row(samples, context, faults, self._name(place), self.images[place].middle)
-        split = [None if sample is None else self.plan.shape.leaves(sample) for sample in samples]
+        split = [None if row in faults else self.plan.shape.leaves(sample) for row, sample in enumerate(samples)]
         if any(parts is None and row not in faults for row, parts in enumerate(split)):
             return deliver_samples(self.plan.shape, samples, context, faults)
         leaves = [[None if parts is None else parts[at] for parts in split] for at in range(len(leaves))]
@@ -105,7 +110,12 @@ class SampleProgram:
         for place in self.images:
             leaves[place] = self._start(place, columns, context, faults)
         samples = self._samples(leaves, faults)
-        self._each_row(samples, context, faults, self._name(0), lambda sample, _key: joint(sample))
+
+        def call(sample: Any, key: int) -> Any:
+            with sample_randomness(key):
+                return joint(sample)
+
+        self._each_row(samples, context, faults, self._name(0), call)
         return deliver_samples(self.plan.shape, samples, context, faults)
 
     def _samples(self, leaves: list[Any], faults: RowFaults) -> list[Any]:
@@ -114,25 +124,33 @@ class SampleProgram:
             for row in range(faults.num_rows)
         ]
 
-    def _start(self, place: int, columns: Mapping[str, Column], context: BatchContext, faults: RowFaults) -> list[Any]:
-        """Images as the Python part wants them, None where a row has a fault."""
+    def _start(
+        self, place: int, columns: Mapping[str, Column], context: BatchContext, faults: RowFaults
+    ) -> list[Any]:
+        """Images as the Python part wants them; a fault stands in its row."""
         started = perf_counter()
-        begun = self.images[place].start(self._bytes(place, columns), context.keys, context.allocate)
+        images = self.images[place].start(self._bytes(place, columns), context.keys, context.allocate)
         context.recorder.add("decode", perf_counter() - started, items=faults.num_rows)
-        for fault in begun.faults:
-            faults.add(fault.row, fault.error, self._name(place))
-        return list(begun.images)
+        for image in images:
+            if isinstance(image, Fault):
+                faults.add(image.row, image.error, self._name(place))
+        return images
 
     def _finish(self, place: int, images: list[Any], context: BatchContext, faults: RowFaults) -> Any:
         started = perf_counter()
-        rows = self.images[place].finish(images, context.allocate)
+        for row in faults.bad_rows():
+            images[row] = Fault(row=row, error=faults.errors[row])
+        ragged = "refuse" if context.policy.collate_fn is None else "list"
+        rows = self.images[place].finish(images, context.keys, context.allocate, ragged=ragged)
         context.recorder.add("layout", perf_counter() - started, items=faults.num_rows)
-        return self._noted(rows, place, faults)
+        return self._noted(rows, place, context, faults)
 
-    def _noted(self, rows: Any, place: int, faults: RowFaults) -> Any:
+    def _noted(self, rows: Rows, place: int, context: BatchContext, faults: RowFaults) -> Any:
         for fault in rows.faults:
             faults.add(fault.row, fault.error, self._name(place))
-        return rows.batch
+        if rows.num_pillow:
+            context.recorder.count("pillow_decodes", rows.num_pillow)
+        return rows.values
 
     def _each_row(
         self,
@@ -142,16 +160,15 @@ class SampleProgram:
         field: str,
         call: Callable[[Any, int], Any],
     ) -> None:
-        """Replaces each row by what the Python part makes of it."""
+        """Replaces each good row by what the Python part makes of it."""
         started = perf_counter()
         for row, (value, key) in enumerate(zip(rows, context.keys.tolist(), strict=True)):
-            if row in faults or value is None:
+            if row in faults:
                 continue
             try:
                 rows[row] = call(value, key)
             except Exception as error:  # noqa: BLE001 - whatever the user's transform raises belongs to this sample
                 faults.add_transform(row, error, field)
-                rows[row] = None
         context.recorder.add("transform", perf_counter() - started, items=len(rows))
 
     def _bytes(self, place: int, columns: Mapping[str, Column]) -> ByteColumn:

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from headrace import codecs
-from headrace.contracts import ByteColumn, Column, ValueColumn
+from headrace.contracts import U64, ByteColumn, Column, ValueColumn
 from headrace.datasets.faults import RowFaults
 from headrace.datasets.fields import Entry
 from headrace.errors import SampleError
+from headrace.recipes.randomness import sample_randomness
 
 
 def row_bytes(column: ByteColumn) -> Iterator[bytes | None]:
@@ -28,6 +29,7 @@ def decode_values(
     entry: Entry,
     call: Callable[[Any], Any] | None,
     allow_pickle: tuple[str, ...],
+    keys: U64,
     faults: RowFaults,
 ) -> Sequence[Any]:
     """Values of one leaf, None for a row with a fault."""
@@ -38,7 +40,7 @@ def decode_values(
     else:
         values = _python_values(column)
     if call is not None:
-        _call_each(call, values, entry.name, faults)
+        _call_each(call, values, keys, entry.name, faults)
     return values
 
 
@@ -60,12 +62,13 @@ def _python_values(column: ValueColumn) -> list[Any]:
     return column.values.tolist() if isinstance(column.values, np.ndarray) else list(column.values)
 
 
-def _call_each(call: Callable[[Any], Any], values: list[Any], field: str, faults: RowFaults) -> None:
-    for row, value in enumerate(values):
+def _call_each(call: Callable[[Any], Any], values: list[Any], keys: U64, field: str, faults: RowFaults) -> None:
+    for row, (value, key) in enumerate(zip(values, keys.tolist(), strict=True)):
         if row in faults:
             continue
         try:
-            values[row] = call(value)
+            with sample_randomness(key):
+                values[row] = call(value)
         except Exception as error:  # noqa: BLE001 - whatever the user's function raises belongs to this sample
             faults.add_transform(row, error, field)
             values[row] = None

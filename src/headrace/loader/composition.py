@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from headrace._base.machine import Machine, read_machine
-from headrace._native import Pool
 from headrace.contracts import Layout, Recorder, Shuffle, StepWork, Tail
 from headrace.datasets.plan import SamplePlan, plan_sample
-from headrace.datasets.program import SampleProgram
+from headrace.datasets.policy import Policy
 from headrace.datasets.resolve import Resolved, resolve
 from headrace.errors import OptionError
 from headrace.loader.made import BatchSizes
@@ -47,17 +46,31 @@ class Composition:
     memory: MemoryDecision
     sizes: BatchSizes
 
-    def make_work(self, pool: Pool, recorder: Recorder) -> StepWork:
-        """The work of a step, with this pool for native decoding."""
+    @property
+    def is_fused(self) -> bool:
+        """Whether Python does nothing for a single sample beside small values."""
+        plan = self.plan
+        return plan is not None and plan.joint is None and all(recipe.is_fused for recipe in plan.images.values())
+
+    def make_work(self, recorder: Recorder) -> StepWork:
+        """The work of a step."""
         if self.resolved is None or self.plan is None:
             return MapWork(self.dataset, self.options, recorder, self.sizes)
-        policies = {
-            "on_error": "skip" if "skip" in (self.options.on_error, self.resolved.on_error) else "raise",
-            "missing": self.resolved.missing,
-            "collate_fn": self.options.collate_fn,
-        }
-        program = SampleProgram(self.plan, pool)
-        return SourceWork(self.resolved.source, program, self.options, policies, recorder, self.sizes)
+        skip = "skip" in (self.options.on_error, self.resolved.on_error)
+        policy = Policy(
+            on_error="skip" if skip else "raise",
+            missing=self.resolved.missing,
+            collate_fn=self.options.collate_fn,
+        )
+        return SourceWork(
+            self.resolved.source,
+            self.plan,
+            policy,
+            self.options,
+            num_threads=self.workers.num_workers,
+            recorder=recorder,
+            sizes=self.sizes,
+        )
 
 
 def compose(dataset: Any, options: LoaderOptions, topology: Topology, sampler: Any, batch_sampler: Any) -> Composition:

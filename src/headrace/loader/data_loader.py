@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, Literal, TypeVar
 
@@ -10,14 +9,14 @@ import numpy as np
 
 from headrace.contracts import OnError, Tail
 from headrace.datasets.plan import DecodeOptions, Exif, Fuse, MemoryFormat
-from headrace.engine import Stats, StatsSnapshot
+from headrace.engine import InlineEngine, Stats, StatsSnapshot, ThreadEngine
 from headrace.errors import OptionError
 from headrace.loader.composition import Composition, compose
 from headrace.loader.explain import explain
-from headrace.loader.iterator import LoaderIterator, closed, stale
+from headrace.loader.iterator import LoaderIterator
 from headrace.loader.options import Engine, Extra, LoaderOptions, ShuffleArgument
 from headrace.loader.progress import Progress
-from headrace.loader.running import run_inline, start
+from headrace.loader.running import make_engine, make_one
 from headrace.loader.topology import detect_topology
 from headrace.order import Topology
 
@@ -122,7 +121,7 @@ class DataLoader(Generic[T]):
         self._composed: Composition | None = None
         self._progress = Progress()
         self._stats = Stats()
-        self._live: weakref.ref[LoaderIterator] | None = None
+        self._engine: ThreadEngine | InlineEngine | None = None
 
     def __len__(self) -> int:
         """Batches of a whole epoch on this rank."""
@@ -133,12 +132,11 @@ class DataLoader(Generic[T]):
 
         A second live iterator ends the first, which then raises `StaleIteratorError`.
         """
-        self._end_live(stale)
         composition = self._composition()
-        steps = composition.steps.steps(self._progress.begin())
-        iterator = start(composition, steps, self._progress, self._stats)
-        self._live = weakref.ref(iterator)
-        return iterator
+        if self._engine is None:
+            self._engine = make_engine(composition, self._stats)
+        stream = self._engine.run(composition.steps.steps(self._progress.begin()))
+        return LoaderIterator(stream, self._progress, composition.topology.rank)
 
     def set_epoch(self, epoch: int) -> None:
         """The next `iter` starts this epoch; not needed, since epochs advance by themselves."""
@@ -156,7 +154,7 @@ class DataLoader(Generic[T]):
         first = next(composition.steps.steps(self._progress.upcoming), None)
         if first is None:
             raise OptionError("peek() finds no batch", got="an epoch without batches")
-        return run_inline(composition, first).batch  # type: ignore[no-any-return]
+        return make_one(composition, first).batch  # type: ignore[no-any-return]
 
     def explain(self) -> str:
         """What was decided and why, at most fifteen lines."""
@@ -168,7 +166,9 @@ class DataLoader(Generic[T]):
 
     def close(self) -> None:
         """Ends the live iterator, if any, and frees what it held. The loader can be iterated again."""
-        self._end_live(closed)
+        engine, self._engine = self._engine, None
+        if engine is not None:
+            engine.close()
 
     @property
     def epoch(self) -> int:
@@ -215,12 +215,6 @@ class DataLoader(Generic[T]):
             topology = detect_topology(self._topology)
             self._composed = compose(self.dataset, self.options, topology, self.sampler, self.batch_sampler)
         return self._composed
-
-    def _end_live(self, error: Callable[[], Any]) -> None:
-        live = self._live() if self._live is not None else None
-        self._live = None
-        if live is not None:
-            live.finish(error())
 
 
 def _check_samplers(

@@ -22,7 +22,7 @@ def explain(composition: Composition, epoch: int) -> str:
         rows.append(("pinning", "batches are page-locked", "pin_memory=True; nothing happens where there is no GPU"))
     if len(rows) > MOST_LINES:
         left = len(rows) - MOST_LINES + 1
-        rows = [*rows[: MOST_LINES - 1], ("", f"and {left} more", "see DataLoader.recipe()")]
+        rows = [*rows[: MOST_LINES - 1], ("", f"and {left} more", "fuse=False runs them all in Python")]
     width = max(len(topic) for topic, _, _ in rows)
     return "\n".join(f"{topic:<{width}}  {choice} ({reason})" for topic, choice, reason in rows)
 
@@ -74,10 +74,10 @@ def _operations(composition: Composition) -> list[tuple[str, str, str]]:
     rows = []
     for place, recipe in plan.images.items():
         name = plan.shape.entries[place].name
-        fused = [line.topic for line in recipe.explain if line.choice == "fused"]
+        fused = [line.op for line in recipe.explain if line.place == "fused"]
         if fused:
             rows.append((name, "fused: " + ", ".join(fused), "native, GIL released"))
-        rows += [(name, f"Python: {line.topic}", line.reason) for line in recipe.explain if line.choice != "fused"]
+        rows += [(name, f"Python: {line.op}", line.reason) for line in recipe.explain if line.place == "python"]
     if plan.joint is not None:
         rows.append(("sample", "Python: the whole transform", "several images, or none, go through it together"))
     return rows

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from time import perf_counter
-from typing import Any
+from dataclasses import dataclass
 
 from headrace._base.hashing import sample_keys
+from headrace._native import Pool
 from headrace.contracts import Allocate, BatchSource, Column, Recorder, SampleName, Step
 from headrace.datasets.context import BatchContext
+from headrace.datasets.plan import SamplePlan
+from headrace.datasets.policy import Policy
 from headrace.datasets.program import SampleProgram
+from headrace.engine.native_pools import shared_native_pool
 from headrace.loader.extras import append_extras
 from headrace.loader.made import BatchSizes, Made, Metered
 from headrace.loader.options import LoaderOptions
 from headrace.loader.pinning import pin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fetched:
+    """The bytes of a step."""
+
+    columns: Mapping[str, Column]
+    size_bytes: int
 
 
 class SourceWork:
@@ -22,44 +33,57 @@ class SourceWork:
     def __init__(
         self,
         source: BatchSource,
-        program: SampleProgram,
+        plan: SamplePlan,
+        policy: Policy,
         options: LoaderOptions,
-        context: Mapping[str, Any],
+        *,
+        num_threads: int,
         recorder: Recorder,
         sizes: BatchSizes,
     ) -> None:
         self.source = source
-        self.program = program
+        self.plan = plan
+        self.policy = policy
         self.options = options
-        self.context = context
+        self.num_threads = num_threads
         self.recorder = recorder
         self.sizes = sizes
+        self.program: tuple[Pool, SampleProgram] | None = None
 
     def size_bytes(self, step: Step) -> int:
         """Estimate from the largest row seen so far."""
         return self.sizes.estimate(step)
 
-    def fetch(self, step: Step, allocate: Allocate) -> tuple[Mapping[str, Column], int]:
-        """The columns of the step and the bytes they take."""
-        started = perf_counter()
+    def fetch(self, step: Step, allocate: Allocate) -> Fetched:
+        """The columns of the step."""
         metered = Metered(allocate)
-        columns = self.source.fetch(step.ids, metered)
-        self.recorder.add("fetch", perf_counter() - started, items=len(step.ids), size_bytes=metered.size_bytes)
-        return columns, metered.size_bytes
+        return Fetched(columns=self.source.fetch(step.ids, metered), size_bytes=metered.size_bytes)
 
-    def run(self, step: Step, fetched: tuple[Mapping[str, Column], int], allocate: Allocate) -> Made:
+    def run(self, step: Step, fetched: Fetched, allocate: Allocate) -> Made:
         """The batch of the step."""
-        columns, fetched_bytes = fetched
         metered = Metered(allocate)
 
         def names() -> Sequence[SampleName]:
             return self.source.names(step.ids)
 
         draws = 0 if step.draws is None else step.draws
-        keys = sample_keys(self.options.seed, step.epoch, step.ids, draws=draws)
-        context = BatchContext(keys=keys, allocate=metered, names=names, recorder=self.recorder, **self.context)
-        result = self.program.run(columns, context)
-        self.sizes.saw(fetched_bytes + metered.size_bytes, len(step.ids))
+        context = BatchContext(
+            keys=sample_keys(self.options.seed, step.epoch, step.ids, draws=draws),
+            allocate=metered,
+            names=names,
+            recorder=self.recorder,
+            policy=self.policy,
+        )
+        with shared_native_pool(self.num_threads) as pool:
+            result = self._program_on(pool).run(fetched.columns, context)
+        self.sizes.saw(fetched.size_bytes + metered.size_bytes, len(step.ids))
         valid = step.valid & result.valid
         batch = append_extras(result.batch, self.options.extras, step, valid, self.source)
         return Made(batch=pin(batch) if self.options.pin_memory else batch, valid=valid)
+
+    def _program_on(self, pool: Pool) -> SampleProgram:
+        """The program on this pool: pools live as long as an iteration, programs as long as their pool."""
+        current = self.program
+        if current is None or current[0] is not pool:
+            current = self.program = (pool, SampleProgram(self.plan, pool))
+        return current[1]
