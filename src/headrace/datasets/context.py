@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.contracts import U64, Allocate, Bools, Missing, OnError, Recorder, SampleName
+from headrace.contracts import U64, Allocate, Bools, Recorder, SampleName
+from headrace.datasets.policy import Policy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,9 +20,7 @@ class BatchContext:
     names: Callable[[], Sequence[SampleName]]
     """Names of the rows; called only where one is needed."""
     recorder: Recorder
-    on_error: OnError = "raise"
-    missing: Missing = "raise"
-    collate_fn: Callable[[list[Any]], Any] | None = None
+    policy: Policy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

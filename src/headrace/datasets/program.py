@@ -69,9 +69,7 @@ class SampleProgram:
         context.recorder.add("values", perf_counter() - started, items=faults.num_rows)
         return leaves
 
-    def _run_image(
-        self, place: int, columns: Mapping[str, Column], context: BatchContext, faults: RowFaults
-    ) -> Any:
+    def _run_image(self, place: int, columns: Mapping[str, Column], context: BatchContext, faults: RowFaults) -> Any:
         """One image leaf that stands alone; its Python part, if any, gets the image."""
         program = self.images[place]
         if program.recipe.middle:
@@ -124,9 +122,7 @@ class SampleProgram:
             for row in range(faults.num_rows)
         ]
 
-    def _start(
-        self, place: int, columns: Mapping[str, Column], context: BatchContext, faults: RowFaults
-    ) -> list[Any]:
+    def _start(self, place: int, columns: Mapping[str, Column], context: BatchContext, faults: RowFaults) -> list[Any]:
         """Images as the Python part wants them; a fault stands in its row."""
         started = perf_counter()
         images = self.images[place].start(self._bytes(place, columns), context.keys, context.allocate)

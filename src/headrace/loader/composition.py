@@ -105,7 +105,7 @@ def compose(dataset: Any, options: LoaderOptions, topology: Topology, sampler: A
         workers=_workers(options, machine, topology),
         memory=decide_memory(
             options.memory_budget,
-            available_bytes=machine.available_bytes,
+            available_bytes=machine.memory_available_bytes,
             local_world_size=topology.local_world_size,
         ),
         sizes=BatchSizes(FIRST_GUESS_ROW_BYTES),
@@ -138,7 +138,7 @@ def _plan(resolved: Resolved | None, options: LoaderOptions) -> SamplePlan | Non
 def _workers(options: LoaderOptions, machine: Machine, topology: Topology) -> WorkerDecision:
     return decide_workers(
         options.num_workers,
-        num_cpus=machine.usable_cpus(),
+        num_cpus=machine.usable_cpus,
         local_world_size=topology.local_world_size,
         prefetch_factor=options.prefetch_factor,
     )
