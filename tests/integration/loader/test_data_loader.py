@@ -1,0 +1,246 @@
+"""The loader as its users hold it: arguments, life cycle, what it tells."""
+
+import gc
+import itertools
+import os
+
+import numpy as np
+import pytest
+import torch
+from torch.utils.data import Dataset, RandomSampler, TensorDataset
+
+import headrace as hr
+from headrace.errors import OptionError, StaleIteratorError
+
+
+class Squares(Dataset):
+    def __init__(self, num):
+        self.num = num
+
+    def __len__(self):
+        return self.num
+
+    def __getitem__(self, index):
+        return torch.tensor([index, index * index]), f"name {index}"
+
+
+class Faulty(Squares):
+    def __getitem__(self, index):
+        if index % 5 == 3:
+            raise KeyError(f"nothing at {index}")
+        return super().__getitem__(index)
+
+
+def first_column(loader):
+    return [values[:, 0].tolist() for values, _ in loader]
+
+
+@pytest.mark.parametrize("num_workers", [0, 1, 3])
+def test_any_map_style_dataset_is_delivered_in_order(num_workers):
+    loader = hr.DataLoader(Squares(10), 4, num_workers=num_workers)
+    assert first_column(loader) == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+    assert [names for _, names in loader][2] == ["name 8", "name 9"]
+
+
+def test_getitems_is_used_where_the_dataset_has_it():
+    class Batched(TensorDataset):
+        def __getitems__(self, indices):
+            return [(self.tensors[0][index] + 100,) for index in indices]
+
+    loader = hr.DataLoader(Batched(torch.arange(6)), 3, num_workers=2)
+    assert [batch[0].tolist() for batch in loader] == [[100, 101, 102], [103, 104, 105]]
+
+
+def test_shuffled_epochs_differ_and_each_is_whole():
+    loader = hr.DataLoader(Squares(50), 8, shuffle=True, num_workers=2)
+    epochs = [list(itertools.chain(*first_column(loader))) for _ in range(3)]
+    assert all(sorted(epoch) == list(range(50)) for epoch in epochs)
+    assert len({tuple(epoch) for epoch in epochs}) == 3
+    again = hr.DataLoader(Squares(50), 8, shuffle=True, num_workers=0)
+    again.set_epoch(2)
+    assert list(itertools.chain(*first_column(again))) == epochs[2]
+
+
+def test_a_generator_sets_the_seed():
+    seeds = [hr.DataLoader(Squares(30), 30, shuffle=True, generator=torch.Generator().manual_seed(s)) for s in (4, 4, 5)]
+    first, same, other = (first_column(loader) for loader in seeds)
+    assert first == same != other
+
+
+def test_exceptions_keep_their_type_and_name_the_sample():
+    loader = hr.DataLoader(Faulty(10), 2, num_workers=2)
+    iterator = iter(loader)
+    assert next(iterator)[0][:, 0].tolist() == [0, 1]
+    with pytest.raises(KeyError, match="nothing at 3") as caught:
+        next(iterator)
+    assert any("sample 3 of Faulty" in note for note in caught.value.__notes__)
+
+
+def test_skipped_samples_keep_steps_even_and_are_counted():
+    loader = hr.DataLoader(Faulty(20), 5, num_workers=2, on_error="skip")
+    rows, valid = [], []
+    for values, _ in loader:
+        rows += values[:, 0].tolist()
+        valid += loader.valid.tolist()
+    assert len(rows) == 20
+    assert [row for row, good in zip(rows, valid, strict=True) if good] == [i for i in range(20) if i % 5 != 3]
+    assert loader.stats().counts["skipped_samples"] == 4
+
+
+def test_samplers_are_honoured():
+    sampled = hr.DataLoader(Squares(9), 2, sampler=[8, 1, 1, 4, 0], num_workers=2)
+    assert first_column(sampled) == [[8, 1], [1, 4], [0]]
+    assert len(sampled) == 3
+    batched = hr.DataLoader(Squares(9), batch_sampler=[[3], [2, 2, 7]], num_workers=2)
+    assert first_column(batched) == [[3], [2, 2, 7]]
+    dropped = hr.DataLoader(Squares(9), 2, sampler=RandomSampler(range(9)), drop_last=True, num_workers=1)
+    assert [len(values) for values, _ in dropped] == [2, 2, 2, 2]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"sampler": [1], "shuffle": True},
+        {"batch_sampler": [[1]], "batch_size": 4},
+        {"batch_sampler": [[1]], "shuffle": True},
+        {"batch_sampler": [[1]], "drop_last": True},
+        {"batch_size": 0},
+        {"seed": "x"},
+    ],
+)
+def test_what_torch_refuses_is_refused(arguments):
+    with pytest.raises(OptionError):
+        hr.DataLoader(Squares(4), **arguments)
+
+
+def test_a_dataset_without_length_is_refused_with_the_remedy():
+    class Stream(torch.utils.data.IterableDataset):
+        def __iter__(self):
+            return iter(range(3))
+
+    with pytest.raises(OptionError, match="not map-style"):
+        len(hr.DataLoader(Stream(), 2))
+
+
+@pytest.mark.parametrize("num", [0, 1, 3])
+@pytest.mark.parametrize("world_size", [1, 4])
+def test_tiny_datasets_end(num, world_size):
+    lengths = set()
+    for rank in range(world_size):
+        loader = hr.DataLoader(Squares(num), 2, num_workers=1, topology=hr.Topology(rank=rank, world_size=world_size))
+        lengths.add(len(list(loader)))
+        assert len(loader) in lengths
+    assert len(lengths) == 1
+
+
+def test_progress_is_told():
+    loader = hr.DataLoader(Squares(10), 4, num_workers=2)
+    assert (loader.epoch, loader.step, loader.steps_left, len(loader)) == (0, 0, 3, 3)
+    iterator = iter(loader)
+    next(iterator)
+    assert (loader.epoch, loader.step, loader.steps_left, len(loader)) == (0, 1, 2, 3)
+    list(iterator)
+    assert (loader.epoch, loader.step, loader.steps_left) == (0, 3, 0)
+    next(iter(loader))
+    assert (loader.epoch, loader.step) == (1, 1)
+
+
+def test_peek_moves_nothing():
+    loader = hr.DataLoader(Squares(12), 4, shuffle=True, num_workers=2)
+    peeked = loader.peek()[0]
+    assert torch.equal(loader.peek()[0], peeked)
+    assert (loader.epoch, loader.step, loader.valid) == (0, 0, None)
+    assert torch.equal(next(iter(loader))[0], peeked)
+    with pytest.raises(OptionError, match="sampler"):
+        hr.DataLoader(Squares(3), sampler=[1]).peek()
+
+
+def test_a_second_iterator_ends_the_first():
+    loader = hr.DataLoader(Squares(100), 2, num_workers=2)
+    first = iter(loader)
+    next(first)
+    second = iter(loader)
+    next(second)
+    with pytest.raises(StaleIteratorError):
+        next(first)
+    assert len(list(second)) == 49
+
+
+def test_breaking_out_dropping_and_closing_leave_nothing():
+    loader = hr.DataLoader(Squares(1000), 2, num_workers=2)
+    for _ in loader:
+        break
+    for _ in loader:
+        loader.close()
+        break
+    iterator = iter(loader)
+    next(iterator)
+    del iterator
+    gc.collect()
+    for _ in hr.DataLoader(Squares(1000), 2, num_workers=2):
+        break
+    assert len(list(loader)) == 500
+
+
+def test_an_exception_in_the_consumer_leaves_nothing():
+    def consume():
+        for _ in hr.DataLoader(Squares(1000), 2, num_workers=2):
+            raise ValueError("mine")
+
+    with pytest.raises(ValueError, match="mine"):
+        consume()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")
+def test_a_forked_child_iterates_anew():
+    loader = hr.DataLoader(Squares(100), 2, num_workers=2)
+    iterator = iter(loader)
+    next(iterator)
+    child = os.fork()
+    if child == 0:
+        whole = len(list(hr.DataLoader(Squares(10), 2, num_workers=2))) == 5
+        os._exit(0 if whole else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    assert len(list(iterator)) == 49
+
+
+def test_extras_are_appended():
+    loader = hr.DataLoader(Squares(5), 2, num_workers=2, extras=("index", "valid"))
+    values, _, index, valid = list(loader)[-1]
+    assert (values[:, 0].tolist(), index.tolist(), valid.tolist()) == ([4], [4], [True])
+    with pytest.raises(OptionError, match="key"):
+        list(hr.DataLoader(Squares(5), 2, extras=("key",)))
+
+
+def test_collate_fn_gets_samples():
+    loader = hr.DataLoader(Squares(4), 2, num_workers=2, collate_fn=lambda samples: [name for _, name in samples])
+    assert list(loader) == [["name 0", "name 1"], ["name 2", "name 3"]]
+
+
+def test_explain_is_short_and_states_the_decisions():
+    text = hr.DataLoader(Squares(10), 4, shuffle=True, num_workers=2, seed=9).explain()
+    assert len(text.splitlines()) <= 15
+    for fact in ("10 samples", "seed 9", "2 workers", "3 batches"):
+        assert fact in text
+
+
+def test_stats_count_what_was_done():
+    loader = hr.DataLoader(Squares(10), 4, num_workers=2)
+    list(loader)
+    stages = loader.stats().stages
+    assert stages["dataset"].items == 10
+    assert stages["deliver"].items == 10
+    assert stages["run"].busy.num == 3
+
+
+def test_valid_marks_padding_of_ranks():
+    marks = []
+    for rank in range(2):
+        loader = hr.DataLoader(Squares(5), 2, num_workers=1, topology=hr.Topology(rank=rank, world_size=2))
+        for _ in loader:
+            marks.append(np.array(loader.valid))
+    assert sum(mark.sum() for mark in marks) == 5
+    assert sum(mark.size for mark in marks) == 8
+
+
