@@ -9,11 +9,12 @@ import numpy as np
 import torch
 from torch.utils.data import default_collate
 
+from headrace.datasets.values import Values
 from headrace.errors import CollateError
 
 
-def collate_values(values: Sequence[Any] | np.ndarray[Any, Any], field: str) -> Any:
-    """A tensor of numbers and arrays, a list of strings, and so on; a list where some rows have no value.
+def collate_values(values: Values, field: str) -> Any:
+    """A tensor of numbers and arrays, a tuple of strings, and so on; a list where some rows have no value.
 
     Raises:
         CollateError: Values of different kinds or shapes; the error names the field and what differs.
@@ -22,8 +23,9 @@ def collate_values(values: Sequence[Any] | np.ndarray[Any, Any], field: str) -> 
         return torch.from_numpy(np.ascontiguousarray(values))
     if any(value is None for value in values):
         return list(values)
+    rows: Any = tuple(values)
     try:
-        return default_collate(list(values))
+        return default_collate(rows)
     except (RuntimeError, TypeError, ValueError, KeyError) as error:
         raise CollateError(
             "the values of a batch do not fit together",
@@ -44,7 +46,7 @@ def repeat_good_rows(values: Any, bad: Sequence[int], good: Sequence[int]) -> An
     return values
 
 
-def _difference(values: Sequence[Any]) -> str:
+def _difference(values: Values) -> str:
     kinds = {_describe(value): None for value in values}
     return ", ".join(list(kinds)[:4])
 

@@ -10,6 +10,7 @@ from headrace.datasets.collate import collate_values, repeat_good_rows
 from headrace.datasets.context import BatchContext, ProgramResult
 from headrace.datasets.faults import RowFaults
 from headrace.datasets.fields import SampleShape
+from headrace.recipes.tensors import delivered
 
 
 def deliver_leaves(
@@ -45,8 +46,19 @@ def deliver_samples(shape: SampleShape, samples: list[Any], context: BatchContex
         # There is no row to repeat, and nobody knows what zeros of these samples would be.
         raise faults.errors[bad[0]]
     started = perf_counter()
-    rows = repeat_good_rows(samples, bad, good)
+    rows = repeat_good_rows([delivered_sample(sample) for sample in samples], bad, good)
     names = ", ".join(entry.name for entry in shape.entries)
     batch = context.policy.collate_fn(rows) if context.policy.collate_fn is not None else collate_values(rows, names)
     context.recorder.add("collate", perf_counter() - started, items=faults.num_rows)
     return ProgramResult(batch=batch, valid=valid)
+
+
+def delivered_sample(sample: Any) -> Any:
+    """The sample with images that are still PIL images delivered as ToImage would make them."""
+    if isinstance(sample, Mapping):
+        return {name: delivered_sample(value) for name, value in sample.items()}
+    if isinstance(sample, tuple) and hasattr(sample, "_fields"):
+        return type(sample)(*map(delivered_sample, sample))
+    if isinstance(sample, (tuple, list)):
+        return type(sample)(map(delivered_sample, sample))
+    return delivered(sample)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.contracts import Missing, OnError
+from headrace.recipes.stacking import Ragged
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,3 +18,8 @@ class Policy:
     missing: Missing = "raise"
     collate_fn: Callable[[list[Any]], Any] | None = None
     """Called with the list of a batch's samples; None: each leaf is collated on its own, as torch's default does."""
+
+    @property
+    def ragged(self) -> Ragged:
+        """What images of different sizes become: only a function of the caller can put those together."""
+        return "refuse" if self.collate_fn is None else "list"

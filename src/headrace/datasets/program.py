@@ -8,7 +8,7 @@ from typing import Any
 
 from headrace._native import Pool
 from headrace.codecs import decode_image
-from headrace.contracts import ByteColumn, Column, Fault, ValueColumn
+from headrace.contracts import ByteColumn, Column, Fault, Recorder, ValueColumn
 from headrace.datasets.context import BatchContext, ProgramResult
 from headrace.datasets.deliver import deliver_leaves, deliver_samples
 from headrace.datasets.faults import RowFaults
@@ -22,9 +22,12 @@ from headrace.recipes.randomness import sample_randomness
 class SampleProgram:
     """Runs a plan. Holds no data of a batch; safe to use from several threads."""
 
-    def __init__(self, plan: SamplePlan, pool: Pool) -> None:
+    def __init__(self, plan: SamplePlan, pool: Pool, recorder: Recorder) -> None:
         self.plan = plan
-        self.images = {place: ImageProgram(recipe, pool, decode=decode_image) for place, recipe in plan.images.items()}
+        self.images = {
+            place: ImageProgram(recipe, pool, decode=decode_image, recorder=recorder)
+            for place, recipe in plan.images.items()
+        }
 
     def run(self, columns: Mapping[str, Column], context: BatchContext) -> ProgramResult:
         """Makes a batch.
@@ -77,10 +80,9 @@ class SampleProgram:
             self._each_row(images, context, faults, self._name(place), program.middle)
             return self._finish(place, images, context, faults)
         started = perf_counter()
-        ragged = "refuse" if context.policy.collate_fn is None else "list"
-        rows = program.run(self._bytes(place, columns), context.keys, context.allocate, ragged=ragged)
+        rows = program.run(self._bytes(place, columns), context.keys, context.allocate, ragged=context.policy.ragged)
         context.recorder.add("decode", perf_counter() - started, items=faults.num_rows)
-        return self._noted(rows, place, context, faults)
+        return self._noted(rows, place, faults)
 
     def _run_whole(
         self, place: int, columns: Mapping[str, Column], leaves: list[Any], context: BatchContext, faults: RowFaults
@@ -136,16 +138,13 @@ class SampleProgram:
         started = perf_counter()
         for row in faults.bad_rows():
             images[row] = Fault(row=row, error=faults.errors[row])
-        ragged = "refuse" if context.policy.collate_fn is None else "list"
-        rows = self.images[place].finish(images, context.keys, context.allocate, ragged=ragged)
+        rows = self.images[place].finish(images, context.keys, context.allocate, ragged=context.policy.ragged)
         context.recorder.add("layout", perf_counter() - started, items=faults.num_rows)
-        return self._noted(rows, place, context, faults)
+        return self._noted(rows, place, faults)
 
-    def _noted(self, rows: Rows, place: int, context: BatchContext, faults: RowFaults) -> Any:
+    def _noted(self, rows: Rows, place: int, faults: RowFaults) -> Any:
         for fault in rows.faults:
             faults.add(fault.row, fault.error, self._name(place))
-        if rows.num_pillow:
-            context.recorder.count("pillow_decodes", rows.num_pillow)
         return rows.values
 
     def _each_row(

@@ -11,7 +11,7 @@ import torch
 from torch.utils.data import Dataset
 
 from headrace._native import Pool
-from headrace.contracts import I64, ImageLimits, Missing, OnError
+from headrace.contracts import ImageLimits, Missing, OnError
 from headrace.datasets.context import BatchContext
 from headrace.datasets.fields import FieldsArgument, parse_fields
 from headrace.datasets.plan import DecodeOptions, plan_sample
@@ -94,7 +94,7 @@ class ShardDataset(Dataset[Any]):
         """Several samples at once, as torch's own loader asks for them."""
         ids = np.asarray(indices, dtype=np.int64)
         ids = np.where(ids < 0, ids + len(self), ids)
-        if len(ids) and not (0 <= ids.min() and ids.max() < len(self)):
+        if len(ids) and not (ids.min() >= 0 and ids.max() < len(self)):
             raise IndexError(f"sample {indices} of {len(self)}")
         # The draws follow torch's generator, which torch's workers seed differently in each of them.
         keys = torch.randint(-(2**63), 2**63 - 1, (len(ids),)).numpy().view(np.uint64)
@@ -114,5 +114,5 @@ class ShardDataset(Dataset[Any]):
     def _sample_program(self) -> SampleProgram:
         if self._program is None:
             options = DecodeOptions(allow_pickle=self.allow_pickle, limits=self.limits)
-            self._program = SampleProgram(plan_sample(self.shape, self.transform, options), Pool(0))
+            self._program = SampleProgram(plan_sample(self.shape, self.transform, options), Pool(0), Unrecorded())
         return self._program

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from headrace import codecs
 from headrace.contracts import U64, ByteColumn, Column, ValueColumn
@@ -14,6 +15,9 @@ from headrace.datasets.faults import RowFaults
 from headrace.datasets.fields import Entry
 from headrace.errors import SampleError
 from headrace.recipes.randomness import sample_randomness
+
+Values: TypeAlias = Sequence[Any] | npt.NDArray[Any]
+"""One value a row."""
 
 
 def row_bytes(column: ByteColumn) -> Iterator[bytes | None]:
@@ -31,7 +35,7 @@ def decode_values(
     allow_pickle: tuple[str, ...],
     keys: U64,
     faults: RowFaults,
-) -> Sequence[Any]:
+) -> Values:
     """Values of one leaf, None for a row with a fault."""
     if isinstance(column, ByteColumn):
         values = _decode(column, entry, allow_pickle, faults)

@@ -57,8 +57,7 @@ class LoaderOptions:
             raise OptionError("drop_last=True contradicts tail", got=f"tail={self.tail!r}", accepted="one of the two")
         if self.memory_budget != "auto":
             parse_bytes(self.memory_budget)
-        if not isinstance(self.seed, int) or isinstance(self.seed, bool):
-            raise OptionError("seed has a wrong type", got=repr(self.seed), accepted="an integer")
+        _check_seed(self.seed)
         if self.collate_fn is not None and not callable(self.collate_fn):
             raise OptionError("collate_fn cannot be called", got=repr(self.collate_fn), accepted="a callable or None")
 
@@ -87,6 +86,11 @@ def _check_count(name: str, value: object, *, least: int, none: bool = False) ->
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         accepted = f"an integer of {least} or more" + (" or None" if none else "")
         raise OptionError(f"{name} is not accepted", got=repr(value), accepted=accepted)
+
+
+def _check_seed(seed: object) -> None:
+    if not isinstance(seed, int) or isinstance(seed, bool):
+        raise OptionError("seed has a wrong type", got=repr(seed), accepted="an integer")
 
 
 def _check_mode(name: str, value: object, accepted: Sequence[object]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from headrace.contracts import Recorder, Step
-from headrace.engine import InlineEngine, SlotPool, Stats, ThreadEngine, shared_budget
+from headrace.engine import SHARED_BUDGET, InlineEngine, SlotPool, Stats, ThreadEngine
 from headrace.engine.native_pools import shared_native_pool
 from headrace.loader.composition import Composition
 from headrace.loader.made import Made
@@ -23,7 +23,7 @@ def make_engine(composition: Composition, recorder: Recorder) -> ThreadEngine | 
         work,
         num_workers=workers.num_workers,
         num_io_threads=workers.num_io_threads,
-        budget=shared_budget(memory.size_bytes),
+        budget=SHARED_BUDGET,
         slots=SlotPool(),
         recorder=recorder,
         limit_bytes=memory.size_bytes,

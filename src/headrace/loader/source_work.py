@@ -85,5 +85,5 @@ class SourceWork:
         """The program on this pool: pools live as long as an iteration, programs as long as their pool."""
         current = self.program
         if current is None or current[0] is not pool:
-            current = self.program = (pool, SampleProgram(self.plan, pool))
+            current = self.program = (pool, SampleProgram(self.plan, pool, self.recorder))
         return current[1]

@@ -38,11 +38,7 @@ def decide_workers(
         reason = f"{num_cpus:g} usable CPUs{ranks}"
     else:
         count, reason = num_workers, "as asked"
-    in_flight = (
-        max(4, count * (prefetch_factor or STEPS_A_WORKER))
-        if prefetch_factor is None
-        else max(1, count * prefetch_factor)
-    )
+    in_flight = max(4, count * STEPS_A_WORKER) if prefetch_factor is None else max(1, count * prefetch_factor)
     return WorkerDecision(
         num_workers=count, num_io_threads=min(8, max(2, count)) if count else 0, max_in_flight=in_flight, reason=reason
     )

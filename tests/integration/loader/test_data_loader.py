@@ -39,7 +39,7 @@ def first_column(loader):
 def test_any_map_style_dataset_is_delivered_in_order(num_workers):
     loader = hr.DataLoader(Squares(10), 4, num_workers=num_workers)
     assert first_column(loader) == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
-    assert [names for _, names in loader][2] == ["name 8", "name 9"]
+    assert [names for _, names in loader][2] == ("name 8", "name 9")
 
 
 def test_getitems_is_used_where_the_dataset_has_it():
@@ -62,7 +62,9 @@ def test_shuffled_epochs_differ_and_each_is_whole():
 
 
 def test_a_generator_sets_the_seed():
-    seeds = [hr.DataLoader(Squares(30), 30, shuffle=True, generator=torch.Generator().manual_seed(s)) for s in (4, 4, 5)]
+    seeds = [
+        hr.DataLoader(Squares(30), 30, shuffle=True, generator=torch.Generator().manual_seed(s)) for s in (4, 4, 5)
+    ]
     first, same, other = (first_column(loader) for loader in seeds)
     assert first == same != other
 
@@ -238,9 +240,6 @@ def test_valid_marks_padding_of_ranks():
     marks = []
     for rank in range(2):
         loader = hr.DataLoader(Squares(5), 2, num_workers=1, topology=hr.Topology(rank=rank, world_size=2))
-        for _ in loader:
-            marks.append(np.array(loader.valid))
+        marks += [np.array(loader.valid) for _ in loader]
     assert sum(mark.sum() for mark in marks) == 5
     assert sum(mark.size for mark in marks) == 8
-
-
