@@ -72,6 +72,8 @@ class ByteColumn:
     """Keeps the memory alive."""
     extensions: Sequence[str] | None = None
     """Extension of each row without the dot, where an entry has alternatives (`jpg;png`)."""
+    faults: Mapping[int, Exception] = field(default_factory=dict)
+    """Rows whose bytes cannot be had, where the source was told to go on; nothing of them is present."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

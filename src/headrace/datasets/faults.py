@@ -8,7 +8,7 @@ import numpy as np
 
 from headrace.contracts import Bools
 from headrace.datasets.context import BatchContext
-from headrace.errors import HeadraceError, MissingFieldError, SampleError, TransformError
+from headrace.errors import HeadraceError, MissingFieldError, SampleError, ShardError, TransformError
 
 
 class RowFaults:
@@ -78,4 +78,4 @@ def _covered(error: Exception, context: BatchContext) -> bool:
     """Whether `on_error` or `missing` says that a sample with this fault is left out."""
     if isinstance(error, MissingFieldError) and context.policy.missing == "skip":
         return True
-    return context.policy.on_error == "skip" and isinstance(error, SampleError)
+    return context.policy.on_error == "skip" and isinstance(error, (SampleError, ShardError))

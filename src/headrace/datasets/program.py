@@ -53,6 +53,9 @@ class SampleProgram:
     def _note_missing(self, columns: Mapping[str, Column], context: BatchContext, faults: RowFaults) -> None:
         for entry in self.plan.shape.entries:
             column = columns[entry.name]
+            if isinstance(column, ByteColumn):
+                for row, error in column.faults.items():
+                    faults.add(row, error, entry.name)
             if context.policy.missing == "none" or isinstance(column, ValueColumn) or column.present.all():
                 continue
             for row in (~column.present).nonzero()[0]:

@@ -75,7 +75,8 @@ class ShardDataset(Dataset[Any]):
     @property
     def classes(self) -> Sequence[str] | None:
         """Class names in the order of their labels, where the dataset index holds them."""
-        return self.index.classes
+        names = self.index.extra.get("classes")
+        return tuple(names) if names is not None else None
 
     def __len__(self) -> int:
         """Samples in all shards."""

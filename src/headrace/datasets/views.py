@@ -116,4 +116,5 @@ def _merge_bytes(pieces: Sequence[tuple[I64, ByteColumn]], num_rows: int) -> Byt
         present=present,
         owner=[column.owner for _, column in pieces],
         extensions=extensions if any(extensions) else None,
+        faults={int(rows[row]): error for rows, column in pieces for row, error in column.faults.items()},
     )
