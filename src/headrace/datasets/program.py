@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+
 from headrace._native import Pool
 from headrace.codecs import decode_image
 from headrace.contracts import ByteColumn, Column, Fault, Recorder, ValueColumn
@@ -58,9 +60,9 @@ class SampleProgram:
                     faults.add(row, error, entry.name)
             if context.policy.missing == "none" or isinstance(column, ValueColumn) or column.present.all():
                 continue
-            for row in (~column.present).nonzero()[0]:
+            for absent in np.flatnonzero(~column.present):
                 remedy = 'missing="skip" leaves such samples out, missing="none" gives None in its place'
-                faults.add(int(row), MissingFieldError("a sample lacks a field", remedy=remedy), entry.name)
+                faults.add(int(absent), MissingFieldError("a sample lacks a field", remedy=remedy), entry.name)
 
     def _decode_values(self, columns: Mapping[str, Column], context: BatchContext, faults: RowFaults) -> list[Any]:
         """All leaves, decoded where they are no images; None in the place of images."""

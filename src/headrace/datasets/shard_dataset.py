@@ -75,7 +75,7 @@ class ShardDataset(Dataset[Any]):
     @property
     def classes(self) -> Sequence[str] | None:
         """Class names in the order of their labels, where the dataset index holds them."""
-        names = self.index.extra.get("classes")
+        names = self.index.extra.get("class_names")
         return tuple(names) if names is not None else None
 
     def __len__(self) -> int:
@@ -106,7 +106,8 @@ class ShardDataset(Dataset[Any]):
             recorder=Unrecorded(),
             policy=Policy(on_error="raise", missing=self.missing, collate_fn=list),
         )
-        return self._sample_program().run(self.source.fetch(ids, np.empty), context).batch
+        samples: list[Any] = self._sample_program().run(self.source.fetch(ids, np.empty), context).batch
+        return samples
 
     def __getstate__(self) -> Mapping[str, Any]:
         """What travels to a worker: no program, since it holds a pool of this process."""

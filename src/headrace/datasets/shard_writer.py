@@ -29,7 +29,7 @@ class ShardWriter(shards.ShardWriter):
         allow_pickle: Extensions that may be written although reading them can run code.
         write_index: Whether to write an index beside each shard.
         write_dataset_index: Whether to write `index.json` at the end.
-        extra: Facts that go into `index.json` (such as "classes").
+        extra: Facts that go into `index.json` (such as "class_names").
         overwrite: Whether shards of these names may be replaced.
 
     Raises:
