@@ -45,16 +45,14 @@ void Decoder::check_scans(j_common_ptr cinfo) {
 }
 
 Outcome Decoder::open(const uint8_t* data, size_t size, bool read_orientation, const DecodeLimits& limits) {
-  // A decoder that goes on to the next file keeps the tables of the last: a file without its own would be decoded, and
-  // to something else each time. Making it anew takes a microsecond.
-  jpeg_destroy_decompress(&cinfo_);
-  if (!failure_.guard([this] { create(); })) return failure_.outcome();
   if (!looks_like_jpeg(data, size)) return unsupported("not a JPEG: it does not begin with ff d8 ff");
-  source_.set(data, size);
+  data_ = data;
+  size_ = size;
   scan_limit_.scans = limits.scans;
   cinfo_.mem->max_memory_to_use =
       static_cast<long>(std::min<int64_t>(limits.decoder_bytes, std::numeric_limits<long>::max()));
-  if (!failure_.guard([&] { read_headers(read_orientation); })) return failure_.outcome();
+  jpeg_save_markers(&cinfo_, JPEG_APP0 + 1, read_orientation ? 0xffff : 0);
+  if (Outcome outcome = read_headers(); !outcome.ok()) return outcome;
   header_ = {.width = static_cast<int>(cinfo_.image_width),
              .height = static_cast<int>(cinfo_.image_height),
              .components = cinfo_.num_components,
@@ -63,9 +61,11 @@ Outcome Decoder::open(const uint8_t* data, size_t size, bool read_orientation, c
   return judge_headers(limits);
 }
 
-void Decoder::read_headers(bool read_orientation) {
-  jpeg_save_markers(&cinfo_, JPEG_APP0 + 1, read_orientation ? 0xffff : 0);
-  jpeg_read_header(&cinfo_, TRUE);
+// Whatever was going on before is given up.
+Outcome Decoder::read_headers() {
+  jpeg_abort_decompress(&cinfo_);
+  source_.set(data_, size_);
+  return failure_.guard([this] { jpeg_read_header(&cinfo_, TRUE); }) ? Outcome{} : failure_.outcome();
 }
 
 // EXIF is believed before XMP, wherever the two stand.
@@ -151,8 +151,12 @@ int Decoder::crop_columns(const Window& region) {
   return static_cast<int>(offset);
 }
 
-void Decoder::skip_to(int row) {
-  if (row > 0) jpeg_skip_scanlines(&cinfo_, static_cast<JDIMENSION>(row));
+// The same for our own scan: MCUs of other columns are passed over.
+void Decoder::restrict_scan(int first_column) {
+  const bool single = cinfo_.comps_in_scan == 1;
+  const int width = (single ? 1 : cinfo_.max_h_samp_factor) * cinfo_.min_DCT_scaled_size;
+  const int last_column = first_column + static_cast<int>(cinfo_.output_width) - 1;
+  scan_.restrict_columns(static_cast<JDIMENSION>(first_column / width), static_cast<JDIMENSION>(last_column / width));
 }
 
 void Decoder::read_rows(uint8_t* out, size_t stride, int num_rows) {
@@ -167,14 +171,25 @@ void Decoder::read_rows(uint8_t* out, size_t stride, int num_rows) {
 
 Outcome Decoder::read(Window region, int scale, Surface& surface, Pixels& pixels) {
   if (Outcome outcome = check_end(); !outcome.ok()) return outcome;
+  const bool own_scan = BaselineScan::knows(&cinfo_);
+  Outcome outcome = read_region(region, scale, own_scan, surface, pixels);
+  if (outcome.ok() || !own_scan) return outcome;
+  // Damage, or something that we do not know: libjpeg decides, from the beginning.
+  outcome = read_headers();
+  return outcome.ok() ? read_region(region, scale, false, surface, pixels) : outcome;
+}
+
+Outcome Decoder::read_region(const Window& region, int scale, bool own_scan, Surface& surface, Pixels& pixels) {
   constexpr size_t kBytes = 4;
   int left = 0, top = 0;
   const bool started = failure_.guard([&] {
     start(JCS_EXT_RGBX, scale);
+    if (own_scan) scan_.attach(&cinfo_, source_.rest(), source_.rest_size());
     if (smooths_blocks()) return;
     left = crop_columns(region);
+    if (own_scan) restrict_scan(left);
     top = region.top;
-    skip_to(top);
+    if (top > 0) jpeg_skip_scanlines(&cinfo_, static_cast<JDIMENSION>(top));
   });
   if (!started) return failure_.outcome();
   const int num_rows = region.top + region.height - top;

@@ -1,5 +1,6 @@
 // A JPEG decoder that is used again and again: libjpeg-turbo, whole images or only what a crop needs.
 #pragma once
+#include "jpeg/baseline_scan.h"
 #include "jpeg/failure.h"
 #include "jpeg/libjpeg.h"
 #include "jpeg/limits.h"
@@ -47,21 +48,25 @@ class Decoder {
 
   static void check_scans(j_common_ptr cinfo);
   void create();
-  void read_headers(bool read_orientation);
+  Outcome read_headers();
   int stored_orientation() const;
   Outcome judge_headers(const DecodeLimits& limits) const;
+  Outcome read_region(const Window& region, int scale, bool own_scan, Surface& surface, Pixels& pixels);
   int64_t coefficient_bytes() const;
   Outcome check_end();
   void start(J_COLOR_SPACE colors, int scale);
   bool smooths_blocks() const;
   int crop_columns(const Window& region);
-  void skip_to(int row);
+  void restrict_scan(int first_column);
   void read_rows(uint8_t* out, size_t stride, int num_rows);
 
   Failure failure_;
   MemorySource source_;
+  BaselineScan scan_;
   ScanLimit scan_limit_ = {};
   jpeg_decompress_struct cinfo_ = {};
+  const uint8_t* data_ = nullptr;
+  size_t size_ = 0;
   Header header_;
 };
 
