@@ -15,6 +15,7 @@ using OutputArray = nanobind::ndarray<nanobind::device::cpu>;
 
 template <typename Array>
 bool is_c_contiguous(const Array& array) {
+  if (array.size() == 0) return true;
   int64_t step = 1;
   for (size_t i = array.ndim(); i-- > 0;) {
     if (array.shape(i) != 1 && array.stride(i) != step) return false;

@@ -6,6 +6,7 @@
 #include <nanobind/stl/unique_ptr.h>
 
 #include "bind/bind.h"
+#include "bind/gil.h"
 #include "bind/kernel_arguments.h"
 #include "kernel/whole.h"
 
@@ -29,7 +30,7 @@ class PythonPool {
  public:
   explicit PythonPool(int num_threads) : pool_(make_pool(num_threads)) {}
   ~PythonPool() {
-    const nb::gil_scoped_release released;
+    const GilReleased released;
     pool_.reset();
   }
   PythonPool(const PythonPool&) = delete;
@@ -39,7 +40,7 @@ class PythonPool {
 
   void close() {
     pool_->adopt();
-    const nb::gil_scoped_release released;
+    const GilReleased released;
     pool_->close();
   }
 
@@ -49,7 +50,7 @@ class PythonPool {
     pool_->adopt();
     bool done;
     {
-      const nb::gil_scoped_release released;
+      const GilReleased released;
       done = work(*pool_);
     }
     if (!done) refuse("the pool is closed");
@@ -147,7 +148,7 @@ nb::tuple python_probe(const InputArray& addresses, const InputArray& sizes) {
   std::vector<int32_t> headers(jpegs.count * kColumns);
   std::vector<uint8_t> status(jpegs.count);
   {
-    const nb::gil_scoped_release released;
+    const GilReleased released;
     probe_headers(jpegs, reinterpret_cast<Probe*>(headers.data()), status.data());
   }
   return nb::make_tuple(owned_array(std::move(headers), kColumns), owned_array(std::move(status), 0));

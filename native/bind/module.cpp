@@ -1,7 +1,11 @@
 #include "bind/bind.h"
+#include "bind/gil.h"
 
 NB_MODULE(_native, module) {
   module.doc() = "The native part of headrace: tar scan, reads, JPEG kernel, thread pool. Private; no Python logic.";
+  // What a thread still holds when the interpreter ends is not a leak.
+  nanobind::set_leak_warnings(false);
+  headrace::GilReleased::watch_exit();
   headrace::bind_tar(module);
   headrace::bind_io(module);
   headrace::bind_kernel(module);

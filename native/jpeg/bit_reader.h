@@ -39,7 +39,7 @@ class BitReader {
         return;
       }
     }
-    refill_by_bytes();
+    *this = refilled_by_bytes(*this);
   }
 
   // Whether more bits were dropped than the data has.
@@ -47,7 +47,7 @@ class BitReader {
 
   // Goes past restart marker number `index` (0 to 7). False where the data does not end here or another one follows.
   bool pass_restart(int index) {
-    refill_by_bytes();
+    *this = refilled_by_bytes(*this);
     const bool is_at_end = !overdrawn() && num_bits_ - num_padding_ < 8;
     if (!is_at_end || end_ - next_ < 2 || next_[0] != 0xff || next_[1] != 0xd0 + index) return false;
     *this = BitReader(next_ + 2, static_cast<size_t>(end_ - next_ - 2));
@@ -67,19 +67,21 @@ class BitReader {
     return end_ - next_ < 2 ? next_ == end_ || *next_ == 0xff : *next_ == 0xff && next_[1] != 0;
   }
 
-  [[gnu::noinline]] void refill_by_bytes() {
-    bits_ &= ~(~uint64_t{0} >> num_bits_);
-    while (num_bits_ < kRefilled) {
+  // By value: a reader whose address is never taken can live in registers.
+  [[gnu::noinline]] static BitReader refilled_by_bytes(BitReader reader) {
+    reader.bits_ &= ~(~uint64_t{0} >> reader.num_bits_);
+    while (reader.num_bits_ < kRefilled) {
       uint64_t byte = 0;
-      if (is_at_marker()) {
-        num_padding_ += 8;
+      if (reader.is_at_marker()) {
+        reader.num_padding_ += 8;
       } else {
-        byte = *next_;
-        next_ += byte == 0xff ? 2 : 1;
+        byte = *reader.next_;
+        reader.next_ += byte == 0xff ? 2 : 1;
       }
-      bits_ |= byte << (kRefilled - num_bits_);
-      num_bits_ += 8;
+      reader.bits_ |= byte << (kRefilled - reader.num_bits_);
+      reader.num_bits_ += 8;
     }
+    return reader;
   }
 
   const uint8_t* next_ = nullptr;

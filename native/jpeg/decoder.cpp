@@ -124,10 +124,15 @@ void Decoder::start(J_COLOR_SPACE colors, int scale) {
   cinfo_.scale_num = 1;
   cinfo_.scale_denom = static_cast<unsigned>(scale);
   jpeg_start_decompress(&cinfo_);
+  if (smooths_blocks()) {
+    Failure::raise(reinterpret_cast<j_common_ptr>(&cinfo_), Status::unsupported,
+                   "a progressive JPEG without its last scans");
+  }
 }
 
-// Where a progressive file never sent some coefficients to the last bit, libjpeg guesses them from the blocks
-// around, up to two away; a partial decode would guess from other neighbours.
+// Where a progressive file never sends some coefficients to the last bit, libjpeg guesses them from the blocks around:
+// which ones and how has changed between its versions, so that ours is not the reference's, and a partial decode would
+// see other neighbours.
 bool Decoder::smooths_blocks() const {
   if (!cinfo_.progressive_mode || cinfo_.coef_bits == nullptr) return false;
   constexpr int kGuessed = 9;
@@ -181,24 +186,22 @@ Outcome Decoder::read(Window region, int scale, Surface& surface, Pixels& pixels
 
 Outcome Decoder::read_region(const Window& region, int scale, bool own_scan, Surface& surface, Pixels& pixels) {
   constexpr size_t kBytes = 4;
-  int left = 0, top = 0;
+  int left = 0;
   const bool started = failure_.guard([&] {
     start(JCS_EXT_RGBX, scale);
     if (own_scan) scan_.attach(&cinfo_, source_.rest(), source_.rest_size());
-    if (smooths_blocks()) return;
     left = crop_columns(region);
     if (own_scan) restrict_scan(left);
-    top = region.top;
-    if (top > 0) jpeg_skip_scanlines(&cinfo_, static_cast<JDIMENSION>(top));
+    if (region.top > 0) jpeg_skip_scanlines(&cinfo_, static_cast<JDIMENSION>(region.top));
   });
   if (!started) return failure_.outcome();
-  const int num_rows = region.top + region.height - top;
   const size_t stride = kBytes * cinfo_.output_width;
-  uint8_t* memory = surface.reserve(stride * static_cast<size_t>(num_rows));
-  if (!failure_.guard([&] { read_rows(memory, stride, num_rows); })) return failure_.outcome();
-  const size_t skipped_rows = static_cast<size_t>(region.top - top);
-  const size_t skipped_columns = static_cast<size_t>(region.left - left);
-  pixels = {.data = memory + stride * skipped_rows + kBytes * skipped_columns,
+  uint8_t* memory = surface.reserve(stride * static_cast<size_t>(region.height));
+  if (!failure_.guard([&] { read_rows(memory, stride, region.height); })) return failure_.outcome();
+  if (failure_.num_warnings() > 0) {
+    return {.status = Status::needs_full, .message = "damage that the decoder may pass over, or not, further on"};
+  }
+  pixels = {.data = memory + kBytes * static_cast<size_t>(region.left - left),
             .stride = static_cast<ptrdiff_t>(stride),
             .bytes_per_pixel = kBytes};
   return {};

@@ -24,6 +24,9 @@ class Failure {
     return true;
   }
 
+  // Damage passed over in this image so far.
+  long num_warnings() const { return manager_.num_warnings; }
+
   // What the last guarded call failed with.
   Outcome outcome() const { return {.status = status_, .message = text_}; }
 

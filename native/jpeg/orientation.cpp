@@ -29,10 +29,9 @@ class TiffReader {
 
 int valid_or_upright(uint32_t value) { return value >= 1 && value <= 8 ? static_cast<int>(value) : 1; }
 
-// Bytes of a single integer of this TIFF type; 0 where it is none.
+// Bytes of an integer of this TIFF type; 0 where it is none, or one that Pillow does not take for a number.
 int integer_size(uint32_t type) {
   switch (type) {
-    case 1:  // BYTE
     case 6:  // SBYTE
       return 1;
     case 3:  // SHORT
@@ -46,10 +45,14 @@ int integer_size(uint32_t type) {
   }
 }
 
-int entry_orientation(const TiffReader& tiff, size_t entry) {
-  const int size = integer_size(tiff.read(entry + 2, 2));
-  const uint32_t count = tiff.read(entry + 4, 4);
-  return size > 0 && count == 1 ? valid_or_upright(tiff.read(entry + 8, size)) : 1;
+// The first value of an entry; four bytes of values are in it, more are somewhere else.
+int entry_orientation(const TiffReader& tiff, size_t size, size_t entry) {
+  const int value_size = integer_size(tiff.read(entry + 2, 2));
+  const uint64_t count = tiff.read(entry + 4, 4);
+  if (value_size == 0 || count == 0) return 1;
+  const uint64_t num_bytes = count * static_cast<uint64_t>(value_size);
+  const size_t at = num_bytes <= 4 ? entry + 8 : tiff.read(entry + 8, 4);
+  return at + num_bytes <= size ? valid_or_upright(tiff.read(at, value_size)) : 1;
 }
 
 }  // namespace
@@ -65,14 +68,13 @@ std::optional<int> exif_orientation(const uint8_t* segment, size_t size) {
   const TiffReader tiff(data, big_endian);
   const size_t directory = tiff.read(4, 4);
   if (directory + 2 > size) return std::nullopt;
-  std::optional<int> found;
   const uint32_t num_entries = tiff.read(directory, 2);
   for (uint32_t i = 0; i < num_entries; ++i) {
     const size_t entry = directory + 2 + size_t{12} * i;
     if (entry + 12 > size) break;
-    if (tiff.read(entry, 2) == kTagOrientation) found = entry_orientation(tiff, entry);
+    if (tiff.read(entry, 2) == kTagOrientation) return entry_orientation(tiff, size, entry);
   }
-  return found;
+  return std::nullopt;
 }
 
 std::optional<int> xmp_orientation(const uint8_t* segment, size_t size) {
