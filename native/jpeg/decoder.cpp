@@ -31,6 +31,7 @@ void Decoder::create() {
   jpeg_create_decompress(&cinfo_);
   cinfo_.src = source_.manager();
   cinfo_.progress = &scan_limit_;
+  cinfo_.mem->max_memory_to_use = max_memory_;
 }
 
 Decoder::~Decoder() { jpeg_destroy_decompress(&cinfo_); }
@@ -49,9 +50,8 @@ Outcome Decoder::open(const uint8_t* data, size_t size, bool read_orientation, c
   data_ = data;
   size_ = size;
   scan_limit_.scans = limits.scans;
-  cinfo_.mem->max_memory_to_use =
-      static_cast<long>(std::min<int64_t>(limits.decoder_bytes, std::numeric_limits<long>::max()));
-  jpeg_save_markers(&cinfo_, JPEG_APP0 + 1, read_orientation ? 0xffff : 0);
+  max_memory_ = static_cast<long>(std::min<int64_t>(limits.decoder_bytes, std::numeric_limits<long>::max()));
+  read_orientation_ = read_orientation;
   if (Outcome outcome = read_headers(); !outcome.ok()) return outcome;
   header_ = {.width = static_cast<int>(cinfo_.image_width),
              .height = static_cast<int>(cinfo_.image_height),
@@ -61,11 +61,17 @@ Outcome Decoder::open(const uint8_t* data, size_t size, bool read_orientation, c
   return judge_headers(limits);
 }
 
-// Whatever was going on before is given up.
+// A decoder that goes on to another file keeps the tables of the last one: a file without its own would be decoded, and
+// to something else each time. Making it anew takes a microsecond.
 Outcome Decoder::read_headers() {
-  jpeg_abort_decompress(&cinfo_);
-  source_.set(data_, size_);
-  return failure_.guard([this] { jpeg_read_header(&cinfo_, TRUE); }) ? Outcome{} : failure_.outcome();
+  jpeg_destroy_decompress(&cinfo_);
+  const bool done = failure_.guard([this] {
+    create();
+    source_.set(data_, size_);
+    if (read_orientation_) jpeg_save_markers(&cinfo_, JPEG_APP0 + 1, 0xffff);
+    jpeg_read_header(&cinfo_, TRUE);
+  });
+  return done ? Outcome{} : failure_.outcome();
 }
 
 // EXIF is believed before XMP, wherever the two stand.

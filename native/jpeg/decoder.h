@@ -67,6 +67,8 @@ class Decoder {
   jpeg_decompress_struct cinfo_ = {};
   const uint8_t* data_ = nullptr;
   size_t size_ = 0;
+  bool read_orientation_ = false;
+  long max_memory_ = 0;  // 0: no limit
   Header header_;
 };
 
