@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import xxhash
 
-from headrace import _native
-from headrace.contracts import I64, U64, Allocate, ByteColumn, Column, Layout, SampleName, ValueColumn
+from headrace.contracts import I64, Allocate, ByteColumn, Column, Layout, SampleName, ValueColumn
 from headrace.errors import StorageError
+from headrace.storage import read_files
+from headrace.storage.arena import ENDED_EARLY
+
+FOR_GOOD = (errno.ENOENT, errno.EACCES, errno.EISDIR)
+"""Errors that trying again does not mend."""
 
 
 class FileSource:
@@ -54,18 +60,10 @@ class FileSource:
         Raises:
             StorageError: A file cannot be opened or read; the error names it.
         """
-        fds, sizes, errors = _native.open_files([self.path(int(index)) for index in ids])
-        try:
-            self._check(ids, errors)
-            ends = np.cumsum(sizes, dtype=np.uint64)
-            arena = allocate((int(ends[-1]) if len(ends) else 0,), np.uint8)
-            addresses: U64 = np.uint64(arena.ctypes.data) + ends - sizes
-            results = _native.read_ranges(fds, np.zeros(len(ids), dtype=np.uint64), sizes, addresses)
-            self._check(ids, results)
-        finally:
-            _native.close_files(fds)
+        read = read_files([self.path(index) for index in ids.tolist()], allocate)
+        self._check(ids, read.codes)
         column = ByteColumn(
-            addresses=addresses, sizes=sizes, present=np.ones(len(ids), dtype=np.bool_), owner=arena, extensions=None
+            addresses=read.addresses, sizes=read.sizes, present=np.ones(len(ids), dtype=np.bool_), owner=read.arena
         )
         return {self.field: column, self.label_field: ValueColumn(values=self.labels[ids])}
 
@@ -73,14 +71,14 @@ class FileSource:
         """The paths."""
         return [SampleName(shard=None, key=os.fsdecode(self.path(int(index)))) for index in ids]
 
-    def _check(self, ids: I64, errors: np.ndarray[Any, np.dtype[np.int32]]) -> None:
-        for row in np.flatnonzero(errors):
-            code, path = int(errors[row]), os.fsdecode(self.path(int(ids[row])))
-            reason = "it became shorter while it was read" if code < 0 else os.strerror(code)
+    def _check(self, ids: I64, codes: npt.NDArray[np.int32]) -> None:
+        for row in np.flatnonzero(codes):
+            code, path = int(codes[row]), os.fsdecode(self.path(int(ids[row])))
+            reason = "it became shorter while it was read" if code == ENDED_EARLY else os.strerror(code)
             raise StorageError(
                 f"cannot read {path}: {reason}",
                 path=path,
                 stage="fetch",
                 remedy="Check the file; a dataset that changes while it is trained on is not supported",
-                retryable=code not in (2, 13, 21),
+                retryable=code not in FOR_GOOD,
             )

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from headrace._native import Pool
 from headrace.codecs import decode_image
 from headrace.contracts import ByteColumn, Column, Fault, Recorder, ValueColumn
 from headrace.datasets.context import BatchContext, ProgramResult
@@ -16,6 +15,7 @@ from headrace.datasets.deliver import deliver_leaves, deliver_samples
 from headrace.datasets.faults import RowFaults
 from headrace.datasets.plan import SamplePlan
 from headrace.datasets.values import decode_values
+from headrace.engine import Pool
 from headrace.errors import MissingFieldError
 from headrace.recipes import ImageProgram, Rows
 from headrace.recipes.randomness import sample_randomness

@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from torch.utils.data import Dataset
 
-from headrace._native import Pool
 from headrace.contracts import ImageLimits, Missing, OnError
 from headrace.datasets.context import BatchContext
 from headrace.datasets.fields import FieldsArgument, parse_fields
@@ -19,6 +18,7 @@ from headrace.datasets.policy import Policy
 from headrace.datasets.program import SampleProgram
 from headrace.datasets.shard_source import ShardSource
 from headrace.datasets.unrecorded import Unrecorded
+from headrace.engine import Pool
 from headrace.errors import OptionError
 from headrace.shards import DatasetIndex, expand_urls
 

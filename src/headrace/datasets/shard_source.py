@@ -7,14 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import xxhash
 
-from headrace import _native
 from headrace.contracts import I64, U64, Allocate, ByteColumn, Column, Layout, SampleName
 from headrace.datasets.fields import SampleShape
-from headrace.datasets.gather import Gathering, gather
 from headrace.errors import ShardChangedError, StorageError
 from headrace.shards import DatasetIndex, FieldRanges, RangeLease, ShardSet
+from headrace.storage import read_ranges
+from headrace.storage.arena import ENDED_EARLY
 
 
 class ShardSource:
@@ -50,13 +51,11 @@ class ShardSource:
             sizes = np.concatenate([column.sizes for column in lease.columns])
             present = np.flatnonzero(np.concatenate([column.present for column in lease.columns]))
             fds = np.tile(lease.fds, len(entries))
-            plan = gather(fds[present], offsets[present], sizes[present])
-            arena = allocate((plan.size_bytes,), np.uint8)
-            base = np.uint64(arena.ctypes.data)
-            self._check(ids, present, plan, _native.read_ranges(plan.fds, plan.offsets, plan.sizes, base + plan.places))
+            read = read_ranges(fds[present], offsets[present], sizes[present], allocate)
+            self._check(ids, present, read.codes)
         addresses = np.zeros(len(sizes), dtype=np.uint64)
-        addresses[present] = base + plan.range_places
-        return self._columns(lease, addresses.reshape(len(entries), -1), arena)
+        addresses[present] = read.addresses
+        return self._columns(lease, addresses.reshape(len(entries), -1), read.arena)
 
     def names(self, ids: I64) -> Sequence[SampleName]:
         """Shard and key of each sample."""
@@ -79,15 +78,14 @@ class ShardSource:
             )
         return columns
 
-    def _check(self, ids: I64, present: Any, plan: Gathering, results: Any) -> None:
-        """Raises what the first read that failed says of its shard."""
-        failed = np.flatnonzero(results)
+    def _check(self, ids: I64, present: npt.NDArray[np.intp], codes: npt.NDArray[np.int32]) -> None:
+        """Raises what the first range that failed says of its shard."""
+        failed = np.flatnonzero(codes)
         if not len(failed):
             return
-        code = int(results[failed[0]])
-        row = int(present[np.flatnonzero(plan.read_of_range == failed[0])[0]]) % len(ids)
+        code, row = int(codes[failed[0]]), int(present[failed[0]]) % len(ids)
         name = self.names(ids[row : row + 1])[0]
-        if code < 0:
+        if code == ENDED_EARLY:
             raise ShardChangedError(
                 "a shard ends before a sample that its index lists",
                 remedy="Restore the shard, or index it anew (`headrace index`)",

@@ -1,7 +1,9 @@
 """Runs the work of steps: memory, threads, order of delivery, statistics. Knows neither shards nor transforms."""
 
+from headrace._native import Pool
 from headrace.engine.budget import ByteBudget
 from headrace.engine.inline import InlineEngine
+from headrace.engine.native_pools import shared_native_pool
 from headrace.engine.shared import SHARED_BUDGET
 from headrace.engine.slots import SlotPool
 from headrace.engine.snapshot import DurationStats, QueueStats, StageStats, StatsSnapshot
@@ -14,6 +16,7 @@ __all__ = [
     "ByteBudget",
     "DurationStats",
     "InlineEngine",
+    "Pool",
     "QueueStats",
     "SlotPool",
     "StageStats",
@@ -21,4 +24,5 @@ __all__ = [
     "StatsSnapshot",
     "StepStream",
     "ThreadEngine",
+    "shared_native_pool",
 ]

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from headrace.contracts import Recorder, Step
-from headrace.engine import SHARED_BUDGET, InlineEngine, SlotPool, Stats, ThreadEngine
-from headrace.engine.native_pools import shared_native_pool
+from headrace.engine import SHARED_BUDGET, InlineEngine, SlotPool, Stats, ThreadEngine, shared_native_pool
 from headrace.loader.composition import Composition
 from headrace.loader.made import Made
 

@@ -6,13 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from headrace._base.hashing import sample_keys
-from headrace._native import Pool
 from headrace.contracts import Allocate, BatchSource, Column, Recorder, SampleName, Step
 from headrace.datasets.context import BatchContext
 from headrace.datasets.plan import SamplePlan
 from headrace.datasets.policy import Policy
 from headrace.datasets.program import SampleProgram
-from headrace.engine.native_pools import shared_native_pool
+from headrace.engine import Pool, shared_native_pool
 from headrace.loader.extras import append_extras
 from headrace.loader.made import BatchSizes, Made, Metered
 from headrace.loader.options import LoaderOptions
