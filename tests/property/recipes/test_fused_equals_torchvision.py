@@ -142,8 +142,10 @@ def test_fused_around_a_python_part_is_unfused(geometry, second, ending, kind, s
     wanted = program_of(transform, fuse=False, memory_format=memory_format).run(
         column(files), keys, allocate, ragged="list"
     )
-    assert got.faults == wanted.faults == ()
-    assert all(torch.equal(one, other) for one, other in zip(got.values, wanted.values, strict=True))
+    # where torchvision refuses an image (a resize to no pixels at all), it does so in both
+    assert [(fault.row, str(fault.error)) for fault in got.faults] == [(f.row, str(f.error)) for f in wanted.faults]
+    live = sorted({0, 1, 2} - {fault.row for fault in got.faults})
+    assert all(torch.equal(got.values[row], wanted.values[row]) for row in live)
 
 
 @pytest.mark.parametrize("library", [v1, v2])
