@@ -55,6 +55,8 @@ def random_resized_crop_boxes(
     boxes = largest_boxes(tall, wide, ratio)
     left_over = np.arange(len(keys))
     for attempt in range(NUM_TRIES):
+        if not left_over.size:
+            break
         limits = np.stack([tall, wide], axis=1)[left_over]
         drawn = drawn_boxes(keys[left_over], limits[:, 0], limits[:, 1], scale, log_ratio(ratio), op, attempt)
         fits = ((drawn[:, 2:] > 0) & (drawn[:, 2:] <= limits)).all(axis=1)
