@@ -1,4 +1,6 @@
 // Hooks for property tests: the passes of the kernel one by one, on a chosen SIMD path.
+#include "resample/resample.h"
+
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -15,7 +17,6 @@
 
 #include "bind/bind.h"
 #include "resample/layout.h"
-#include "resample/resample.h"
 
 namespace nb = nanobind;
 
@@ -68,7 +69,7 @@ std::unique_ptr<uint8_t[]> cut(const Pixels& pixels, const Window& region) {
 nb::ndarray<nb::numpy, uint8_t> drop_fourth(const std::vector<uint8_t>& rgbx, int width, int height) {
   auto* rgb = new uint8_t[static_cast<size_t>(width) * height * 3];
   nb::capsule owner(rgb, [](void* memory) noexcept { delete[] static_cast<uint8_t*>(memory); });
-  portable_path.pack(rgbx.data(), width * height, false, rgb);
+  kPortablePath.pack(rgbx.data(), width * height, false, rgb);
   return nb::ndarray<nb::numpy, uint8_t>(
       rgb, {static_cast<size_t>(height), static_cast<size_t>(width), static_cast<size_t>(3)}, owner);
 }
@@ -79,8 +80,8 @@ nb::ndarray<nb::numpy, uint8_t> resize_pixels(const PixelArray& array, int out_h
   const Filter filter = filter_of(filter_number);
   const int height = static_cast<int>(array.shape(0)), width = static_cast<int>(array.shape(1));
   const auto [top, left, rows, columns] = box.value_or(Box{0, 0, out_height, out_width});
-  const bool inside = top >= 0 && left >= 0 && rows > 0 && columns > 0 && top <= out_height - rows &&
-                      left <= out_width - columns;
+  const bool inside =
+      top >= 0 && left >= 0 && rows > 0 && columns > 0 && top <= out_height - rows && left <= out_width - columns;
   if (!inside) throw nb::value_error("window (top, left, height, width) must lie in out_height x out_width");
   const Window out{left, top, columns, rows};
   const Window region = source_window(width, height, out_width, out_height, out, filter);

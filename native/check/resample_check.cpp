@@ -37,7 +37,7 @@ struct Case {
 };
 
 Case draw(Random& random) {
-  constexpr Filter filters[] = {Filter::nearest, Filter::bilinear, Filter::bicubic};
+  constexpr Filter kFilters[] = {Filter::nearest, Filter::bilinear, Filter::bicubic};
   const int largest = random.between(1, 8) == 1 ? 600 : 90;
   Case c{};
   c.in_width = random.between(1, largest);
@@ -45,7 +45,7 @@ Case draw(Random& random) {
   c.out_width = random.between(0, 7) == 0 ? c.in_width : random.between(1, largest);
   c.out_height = random.between(0, 7) == 0 ? c.in_height : random.between(1, largest);
   c.bytes_per_pixel = random.between(3, 4);
-  c.filter = filters[random.between(0, 2)];
+  c.filter = kFilters[random.between(0, 2)];
   c.out.width = random.between(1, c.out_width);
   c.out.height = random.between(1, c.out_height);
   c.out.left = random.between(0, c.out_width - c.out.width);
@@ -133,7 +133,7 @@ void check(const Case& c, const Bytes& image, std::vector<std::unique_ptr<Scratc
     expect(resized(c, image, *scratch) == wanted, c, path, "resize");
     for (const int mode : {0, 1, 2, 3}) {
       const bool flip = mode % 2 != 0, channels_last = mode / 2 != 0;
-      const Bytes reference = laid_out(c, wanted, flip, channels_last, portable_path);
+      const Bytes reference = laid_out(c, wanted, flip, channels_last, kPortablePath);
       expect(laid_out(c, wanted, flip, channels_last, path) == reference, c, path, "layout");
     }
   }

@@ -7,7 +7,7 @@
 #include "resample/simd.h"
 
 // A weight has 23 bits and a sign, a multiplication of this instruction set that adds up pairs takes 16 bits. So each
-// weight is cut into a high part and low_bits low bits, both are summed up apart, and put together before rounding.
+// weight is cut into a high part and kLowBits low bits, both are summed up apart, and put together before rounding.
 // Integer sums are exact, in whatever order; where one of the two wraps around, the whole is right all the same, as it
 // fits its 32 bits.
 
@@ -16,10 +16,10 @@
 namespace headrace {
 namespace {
 
-constexpr int low_bits = 11;
+constexpr int kLowBits = 11;
 
-int16_t high_part(int32_t weight) { return static_cast<int16_t>(weight >> low_bits); }
-int16_t low_part(int32_t weight) { return static_cast<int16_t>(weight & ((1 << low_bits) - 1)); }
+int16_t high_part(int32_t weight) { return static_cast<int16_t>(weight >> kLowBits); }
+int16_t low_part(int32_t weight) { return static_cast<int16_t>(weight & ((1 << kLowBits) - 1)); }
 
 // Sums of one block of outputs.
 struct Sums {
@@ -34,8 +34,8 @@ HEADRACE_AVX2 inline void add(Sums& sums, __m256i pairs, __m256i high_weights, _
 }
 
 HEADRACE_AVX2 inline __m256i rounded(const Sums& sums) {
-  const __m256i total = _mm256_add_epi32(_mm256_slli_epi32(sums.high, low_bits), sums.low);
-  return _mm256_srai_epi32(_mm256_add_epi32(total, _mm256_set1_epi32(weight_half)), weight_bits);
+  const __m256i total = _mm256_add_epi32(_mm256_slli_epi32(sums.high, kLowBits), sums.low);
+  return _mm256_srai_epi32(_mm256_add_epi32(total, _mm256_set1_epi32(kWeightHalf)), kWeightBits);
 }
 
 // --- Horizontal ------------------------------------------------------------------------------------------------------
@@ -113,9 +113,9 @@ HEADRACE_AVX2 void horizontal(const uint8_t* row, int origin, const Taps& taps, 
   for (int i = 0; i < count; i += 4, lanes += static_cast<ptrdiff_t>(tap_pairs) * 4) {
     const __m256i one = two_outputs<BytesPerPixel, TapPairs>(pixel(i), pixel(i + 1), lanes, tap_pairs);
     const bool has_more = i + 2 < count;
-    const __m256i two = has_more ? two_outputs<BytesPerPixel, TapPairs>(pixel(i + 2), pixel(i + 3),
-                                                                        lanes + 2 * tap_pairs, tap_pairs)
-                                 : one;
+    const __m256i two =
+        has_more ? two_outputs<BytesPerPixel, TapPairs>(pixel(i + 2), pixel(i + 3), lanes + 2 * tap_pairs, tap_pairs)
+                 : one;
     const __m256i words = _mm256_packs_epi32(one, two);  // outputs 0 2 | 1 3
     const __m256i bytes = _mm256_packus_epi16(words, words);
     const __m128i out = _mm_unpacklo_epi32(_mm256_castsi256_si128(bytes), _mm256_extracti128_si256(bytes, 1));
@@ -132,10 +132,14 @@ HEADRACE_AVX2 void horizontal(const uint8_t* row, int origin, const Taps& taps, 
 template <int BytesPerPixel>
 void horizontal_of(const uint8_t* row, int origin, const Taps& taps, int begin, int count, uint8_t* dst) {
   switch (taps.stride / 2) {
-    case 1: return horizontal<BytesPerPixel, 1>(row, origin, taps, begin, count, dst);
-    case 2: return horizontal<BytesPerPixel, 2>(row, origin, taps, begin, count, dst);
-    case 3: return horizontal<BytesPerPixel, 3>(row, origin, taps, begin, count, dst);
-    default: return horizontal<BytesPerPixel, 0>(row, origin, taps, begin, count, dst);
+    case 1:
+      return horizontal<BytesPerPixel, 1>(row, origin, taps, begin, count, dst);
+    case 2:
+      return horizontal<BytesPerPixel, 2>(row, origin, taps, begin, count, dst);
+    case 3:
+      return horizontal<BytesPerPixel, 3>(row, origin, taps, begin, count, dst);
+    default:
+      return horizontal<BytesPerPixel, 0>(row, origin, taps, begin, count, dst);
   }
 }
 
@@ -151,7 +155,7 @@ void horizontal_any(const uint8_t* row, int bytes_per_pixel, int origin, const T
 // --- Vertical --------------------------------------------------------------------------------------------------------
 // Bytes of two rows interleaved make the pairs; 32 bytes at a time.
 
-constexpr size_t block = 32;
+constexpr size_t kBlock = 32;
 
 HEADRACE_AVX2 inline void add_rows(Sums (&sums)[4], __m256i upper, __m256i lower, __m256i high, __m256i low) {
   const __m256i zero = _mm256_setzero_si256();
@@ -186,19 +190,19 @@ HEADRACE_AVX2 inline void vertical_block(const uint8_t* const* rows, const int32
 
 HEADRACE_AVX2 void vertical(const uint8_t* const* rows, const int32_t* weights, int num_rows, size_t num_bytes,
                             uint8_t* dst) {
-  if (num_bytes < block) return portable_path.vertical(rows, weights, num_rows, num_bytes, dst);
-  for (size_t at = 0; at + block <= num_bytes; at += block) vertical_block(rows, weights, num_rows, at, dst);
+  if (num_bytes < kBlock) return kPortablePath.vertical(rows, weights, num_rows, num_bytes, dst);
+  for (size_t at = 0; at + kBlock <= num_bytes; at += kBlock) vertical_block(rows, weights, num_rows, at, dst);
   // The rest overlaps what is done already: the same sums once more.
-  if (num_bytes % block != 0) vertical_block(rows, weights, num_rows, num_bytes - block, dst);
+  if (num_bytes % kBlock != 0) vertical_block(rows, weights, num_rows, num_bytes - kBlock, dst);
 }
 
 // --- Layout ----------------------------------------------------------------------------------------------------------
 
 // Eight pixels as R x 8, G x 8, B x 8, X x 8, from right to left where `flip` is set.
 HEADRACE_AVX2 inline __m256i planes_of_eight(const uint8_t* pixels, bool flip) {
-  const __m256i by_channel = _mm256_broadcastsi128_si256(
-      flip ? _mm_setr_epi8(12, 8, 4, 0, 13, 9, 5, 1, 14, 10, 6, 2, 15, 11, 7, 3)
-           : _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
+  const __m256i by_channel =
+      _mm256_broadcastsi128_si256(flip ? _mm_setr_epi8(12, 8, 4, 0, 13, 9, 5, 1, 14, 10, 6, 2, 15, 11, 7, 3)
+                                       : _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
   const __m256i order = flip ? _mm256_setr_epi32(4, 0, 5, 1, 6, 2, 7, 3) : _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
   return _mm256_permutevar8x32_epi32(_mm256_shuffle_epi8(load(pixels), by_channel), order);
 }
@@ -224,10 +228,10 @@ HEADRACE_AVX2 inline void split_block(const uint8_t* row, int width, bool flip, 
 }
 
 HEADRACE_AVX2 void split(const uint8_t* row, int width, bool flip, uint8_t* red, uint8_t* green, uint8_t* blue) {
-  constexpr int step = 32;
-  if (width < step) return portable_path.split(row, width, flip, red, green, blue);
-  for (int x = 0; x + step <= width; x += step) split_block(row, width, flip, x, red, green, blue);
-  if (width % step != 0) split_block(row, width, flip, width - step, red, green, blue);
+  constexpr int kStep = 32;
+  if (width < kStep) return kPortablePath.split(row, width, flip, red, green, blue);
+  for (int x = 0; x + kStep <= width; x += kStep) split_block(row, width, flip, x, red, green, blue);
+  if (width % kStep != 0) split_block(row, width, flip, width - kStep, red, green, blue);
 }
 
 // Writes 12 bytes for outputs [x, x + 4), and 4 more that the next ones write over.
@@ -240,17 +244,17 @@ HEADRACE_AVX2 inline void pack_block(const uint8_t* row, int width, bool flip, i
 }
 
 HEADRACE_AVX2 void pack(const uint8_t* row, int width, bool flip, uint8_t* dst) {
-  constexpr int step = 4;
+  constexpr int kStep = 4;
   int x = 0;
-  for (; x + step + 2 <= width; x += step) pack_block(row, width, flip, x, dst);
+  for (; x + kStep + 2 <= width; x += kStep) pack_block(row, width, flip, x, dst);
   const int rest = width - x;
   const uint8_t* pixels = row + 4 * static_cast<ptrdiff_t>(flip ? 0 : x);
-  portable_path.pack(pixels, rest, flip, dst + 3 * static_cast<ptrdiff_t>(x));
+  kPortablePath.pack(pixels, rest, flip, dst + 3 * static_cast<ptrdiff_t>(x));
 }
 
 }  // namespace
 
-const SimdPath avx2_path{"avx2", arrange, horizontal_any, vertical, split, pack};
+const SimdPath kAvx2Path{"avx2", arrange, horizontal_any, vertical, split, pack};
 
 }  // namespace headrace
 #endif

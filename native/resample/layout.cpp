@@ -69,8 +69,8 @@ void move_rgbx(const Pixels& src, int width, int height, bool flip, bool channel
 
 }  // namespace
 
-void lay_out(const Pixels& src, int width, int height, bool flip, bool channels_last, int element_size,
-             const void* lut, void* out, const SimdPath& path) {
+void lay_out(const Pixels& src, int width, int height, bool flip, bool channels_last, int element_size, const void* lut,
+             void* out, const SimdPath& path) {
   assert(lut != nullptr || element_size == 1);
   if (lut == nullptr && src.bytes_per_pixel == 4) {
     move_rgbx(src, width, height, flip, channels_last, static_cast<uint8_t*>(out), path);

@@ -13,11 +13,11 @@ namespace {
 
 inline uint8x8_t clipped(int32x4_t low, int32x4_t high) {
   const int16x8_t words =
-      vcombine_s16(vqmovn_s32(vshrq_n_s32(low, weight_bits)), vqmovn_s32(vshrq_n_s32(high, weight_bits)));
+      vcombine_s16(vqmovn_s32(vshrq_n_s32(low, kWeightBits)), vqmovn_s32(vshrq_n_s32(high, kWeightBits)));
   return vqmovun_s16(words);
 }
 
-inline int32x4_t half() { return vdupq_n_s32(weight_half); }
+inline int32x4_t half() { return vdupq_n_s32(kWeightHalf); }
 
 inline int32x4_t widen_low(uint16x8_t words) { return vreinterpretq_s32_u32(vmovl_u16(vget_low_u16(words))); }
 inline int32x4_t widen_high(uint16x8_t words) { return vreinterpretq_s32_u32(vmovl_u16(vget_high_u16(words))); }
@@ -71,7 +71,7 @@ void horizontal_any(const uint8_t* row, int bytes_per_pixel, int origin, const T
 
 // --- Vertical --------------------------------------------------------------------------------------------------------
 
-constexpr size_t block = 16;
+constexpr size_t kBlock = 16;
 
 inline void vertical_block(const uint8_t* const* rows, const int32_t* weights, int num_rows, size_t at, uint8_t* dst) {
   int32x4_t sums[4] = {half(), half(), half(), half()};
@@ -87,10 +87,10 @@ inline void vertical_block(const uint8_t* const* rows, const int32_t* weights, i
 }
 
 void vertical(const uint8_t* const* rows, const int32_t* weights, int num_rows, size_t num_bytes, uint8_t* dst) {
-  if (num_bytes < block) return portable_path.vertical(rows, weights, num_rows, num_bytes, dst);
-  for (size_t at = 0; at + block <= num_bytes; at += block) vertical_block(rows, weights, num_rows, at, dst);
+  if (num_bytes < kBlock) return kPortablePath.vertical(rows, weights, num_rows, num_bytes, dst);
+  for (size_t at = 0; at + kBlock <= num_bytes; at += kBlock) vertical_block(rows, weights, num_rows, at, dst);
   // The rest overlaps what is done already: the same sums once more.
-  if (num_bytes % block != 0) vertical_block(rows, weights, num_rows, num_bytes - block, dst);
+  if (num_bytes % kBlock != 0) vertical_block(rows, weights, num_rows, num_bytes - kBlock, dst);
 }
 
 // --- Layout ----------------------------------------------------------------------------------------------------------
@@ -110,30 +110,30 @@ inline uint8x16x4_t channels_at(const uint8_t* row, int width, bool flip, int x)
 }
 
 void split(const uint8_t* row, int width, bool flip, uint8_t* red, uint8_t* green, uint8_t* blue) {
-  constexpr int step = 16;
-  if (width < step) return portable_path.split(row, width, flip, red, green, blue);
-  for (int x = 0;; x = std::min(x + step, width - step)) {
+  constexpr int kStep = 16;
+  if (width < kStep) return kPortablePath.split(row, width, flip, red, green, blue);
+  for (int x = 0;; x = std::min(x + kStep, width - kStep)) {
     const uint8x16x4_t channels = channels_at(row, width, flip, x);
     vst1q_u8(red + x, channels.val[0]);
     vst1q_u8(green + x, channels.val[1]);
     vst1q_u8(blue + x, channels.val[2]);
-    if (x == width - step) return;
+    if (x == width - kStep) return;
   }
 }
 
 void pack(const uint8_t* row, int width, bool flip, uint8_t* dst) {
-  constexpr int step = 16;
-  if (width < step) return portable_path.pack(row, width, flip, dst);
-  for (int x = 0;; x = std::min(x + step, width - step)) {
+  constexpr int kStep = 16;
+  if (width < kStep) return kPortablePath.pack(row, width, flip, dst);
+  for (int x = 0;; x = std::min(x + kStep, width - kStep)) {
     const uint8x16x4_t channels = channels_at(row, width, flip, x);
     vst3q_u8(dst + 3 * static_cast<ptrdiff_t>(x), {{channels.val[0], channels.val[1], channels.val[2]}});
-    if (x == width - step) return;
+    if (x == width - kStep) return;
   }
 }
 
 }  // namespace
 
-const SimdPath neon_path{"neon", nullptr, horizontal_any, vertical, split, pack};
+const SimdPath kNeonPath{"neon", nullptr, horizontal_any, vertical, split, pack};
 
 }  // namespace headrace
 #endif

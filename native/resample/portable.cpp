@@ -7,7 +7,7 @@
 namespace headrace {
 namespace {
 
-uint8_t round_and_clip(int32_t sum) { return static_cast<uint8_t>(std::clamp(sum >> weight_bits, 0, 255)); }
+uint8_t round_and_clip(int32_t sum) { return static_cast<uint8_t>(std::clamp(sum >> kWeightBits, 0, 255)); }
 
 template <int BytesPerPixel>
 void horizontal(const uint8_t* row, int origin, const Taps& taps, int begin, int count, uint8_t* dst) {
@@ -15,7 +15,7 @@ void horizontal(const uint8_t* row, int origin, const Taps& taps, int begin, int
     const int index = begin + i;
     const uint8_t* pixel = row + static_cast<ptrdiff_t>(taps.first[index] - origin) * BytesPerPixel;
     const int32_t* weights = taps.weights_of(index);
-    int32_t red = weight_half, green = weight_half, blue = weight_half;
+    int32_t red = kWeightHalf, green = kWeightHalf, blue = kWeightHalf;
     for (int tap = 0; tap < taps.count[index]; ++tap, pixel += BytesPerPixel) {
       red += pixel[0] * weights[tap];
       green += pixel[1] * weights[tap];
@@ -38,11 +38,11 @@ void horizontal_any(const uint8_t* row, int bytes_per_pixel, int origin, const T
 }
 
 void vertical(const uint8_t* const* rows, const int32_t* weights, int num_rows, size_t num_bytes, uint8_t* dst) {
-  constexpr size_t block = 64;  // sums that stay in registers and the nearest cache
-  for (size_t begin = 0; begin < num_bytes; begin += block) {
-    const size_t size = std::min(block, num_bytes - begin);
-    std::array<int32_t, block> sums;
-    sums.fill(weight_half);
+  constexpr size_t kBlock = 64;  // sums that stay in registers and the nearest cache
+  for (size_t begin = 0; begin < num_bytes; begin += kBlock) {
+    const size_t size = std::min(kBlock, num_bytes - begin);
+    std::array<int32_t, kBlock> sums;
+    sums.fill(kWeightHalf);
     for (int row = 0; row < num_rows; ++row) {
       const uint8_t* bytes = rows[row] + begin;
       const int32_t weight = weights[row];
@@ -72,6 +72,6 @@ void pack(const uint8_t* row, int width, bool flip, uint8_t* dst) {
 
 }  // namespace
 
-const SimdPath portable_path{"portable", nullptr, horizontal_any, vertical, split, pack};
+const SimdPath kPortablePath{"portable", nullptr, horizontal_any, vertical, split, pack};
 
 }  // namespace headrace

@@ -81,8 +81,7 @@ void copy_rows(const Source& source, Window out, const Target& target) {
   }
 }
 
-void only_horizontal(const Source& source, const Taps& across, Window out, const SimdPath& path,
-                     const Target& target) {
+void only_horizontal(const Source& source, const Taps& across, Window out, const SimdPath& path, const Target& target) {
   for (int y = 0; y < out.height; ++y) {
     path.horizontal(source.open_row(out.top + y), source.bytes_per_pixel(), source.left(), across, out.left, out.width,
                     target.row(y));
@@ -133,8 +132,7 @@ bool goes_vertically_first(int in_width, int in_height, int out_width, int out_h
 Span span_of(int in_size, int out_size, int begin, int size, Filter filter) {
   if (in_size == out_size) return {begin, begin + size};
   if (filter == Filter::nearest) return nearest_span(in_size, out_size, begin, size);
-  return {tap_span(in_size, out_size, filter, begin).first,
-          tap_span(in_size, out_size, filter, begin + size - 1).last};
+  return {tap_span(in_size, out_size, filter, begin).first, tap_span(in_size, out_size, filter, begin + size - 1).last};
 }
 
 }  // namespace

@@ -8,12 +8,12 @@ namespace {
 std::vector<const SimdPath*> find_paths() {
   std::vector<const SimdPath*> paths;
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2")) paths.push_back(&avx2_path);
+  if (__builtin_cpu_supports("avx2")) paths.push_back(&kAvx2Path);
 #endif
 #if defined(__aarch64__)
-  paths.push_back(&neon_path);  // every aarch64 processor has it
+  paths.push_back(&kNeonPath);  // every aarch64 processor has it
 #endif
-  paths.push_back(&portable_path);
+  paths.push_back(&kPortablePath);
   return paths;
 }
 

@@ -45,7 +45,7 @@ struct Axis {
 };
 
 int32_t to_fixed_point(double weight) {
-  const double scaled = weight * (1 << weight_bits);
+  const double scaled = weight * (1 << kWeightBits);
   return static_cast<int32_t>(weight < 0 ? -0.5 + scaled : 0.5 + scaled);
 }
 

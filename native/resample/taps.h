@@ -6,49 +6,49 @@
 
 namespace headrace {
 
-/// Numbers as PIL.Image.Resampling has them.
+// Numbers as PIL.Image.Resampling has them.
 enum class Filter : int { nearest = 0, bilinear = 2, bicubic = 3 };
 
-/// Fractional bits of a weight: 8 bits of pixel and 2 bits of head room are left of an int32.
-inline constexpr int weight_bits = 32 - 8 - 2;
-/// One half, so that the shift by weight_bits rounds.
-inline constexpr int32_t weight_half = 1 << (weight_bits - 1);
+// Fractional bits of a weight: 8 bits of pixel and 2 bits of head room are left of an int32.
+inline constexpr int kWeightBits = 32 - 8 - 2;
+// One half, so that the shift by kWeightBits rounds.
+inline constexpr int32_t kWeightHalf = 1 << (kWeightBits - 1);
 
-/// Input pixels [first, last).
+// Input pixels [first, last).
 struct Span {
   int first, last;
 };
 
-/// The input pixels that make output pixel `index` of a resize from in_size to out_size (bilinear or bicubic).
+// The input pixels that make output pixel `index` of a resize from in_size to out_size (bilinear or bicubic).
 Span tap_span(int in_size, int out_size, Filter filter, int index);
 
-/// Eight pairs of weights, as a SIMD path wants them in its registers.
+// Eight pairs of weights, as a SIMD path wants them in its registers.
 struct alignas(32) WeightLanes {
   int16_t values[16];
 };
 
-/// The weights of one axis.
+// The weights of one axis.
 struct Taps {
   int in_size = 0;
   int out_size = 0;
   Filter filter = Filter::nearest;
-  /// Weights kept for an output: the largest count, rounded up to an even number; those beyond its count are 0.
+  // Weights kept for an output: the largest count, rounded up to an even number; those beyond its count are 0.
   int stride = 0;
-  /// First input pixel of each output.
+  // First input pixel of each output.
   std::vector<int32_t> first;
-  /// Number of input pixels of each output.
+  // Number of input pixels of each output.
   std::vector<int32_t> count;
-  /// out_size x stride weights.
+  // out_size x stride weights.
   std::vector<int32_t> weights;
-  /// The weights rearranged by a SIMD path for its horizontal pass, for pairs of outputs that begin at `lanes_parity`
-  /// (0 or 1; -1: not made yet).
+  // The weights rearranged by a SIMD path for its horizontal pass, for pairs of outputs that begin at `lanes_parity`
+  // (0 or 1; -1: not made yet).
   std::vector<WeightLanes> lanes;
   int lanes_parity = -1;
 
   const int32_t* weights_of(int index) const { return weights.data() + static_cast<size_t>(index) * stride; }
 };
 
-/// Fills `taps` for a resize from in_size to out_size. Keeps the capacity of its vectors.
+// Fills `taps` for a resize from in_size to out_size. Keeps the capacity of its vectors.
 void make_taps(int in_size, int out_size, Filter filter, Taps& taps);
 
 }  // namespace headrace

@@ -1,0 +1,114 @@
+// The JPEG batch kernel on hostile bytes. The last four bytes choose what is done to the image.
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "fuzz/target.h"
+#include "kernel/batch.h"
+#include "kernel/whole.h"
+
+namespace headrace {
+namespace {
+
+constexpr size_t kNumChoices = 4;
+constexpr uint8_t kUntouched = 0x5a;
+
+DecodeLimits small_limits() { return {.pixels = 1 << 16, .scans = 20, .decoder_bytes = 1 << 24}; }
+
+Geometry geometry_of(const uint8_t* choices) {
+  constexpr GeometryKind kKinds[] = {GeometryKind::full,
+                                     GeometryKind::random_resized_crop,
+                                     GeometryKind::resize_center_crop,
+                                     GeometryKind::resize_random_crop,
+                                     GeometryKind::center_crop,
+                                     GeometryKind::random_crop,
+                                     GeometryKind::boxes};
+  constexpr Filter kFilters[] = {Filter::nearest, Filter::bilinear, Filter::bicubic};
+  Geometry geometry;
+  geometry.kind = kKinds[choices[0] % std::size(kKinds)];
+  geometry.filter = kFilters[choices[1] % std::size(kFilters)];
+  geometry.height = 1 + choices[2] % 32;
+  geometry.width = 1 + choices[3] % 32;
+  geometry.resize_height = geometry.kind == GeometryKind::center_crop ? 0 : 32 + choices[1] % 8;
+  geometry.log_ratio[0] = -0.2876820724517809;  // log(3 / 4)
+  geometry.log_ratio[1] = 0.2876820724517809;
+  geometry.flip_probability = 0.5;
+  geometry.apply_exif = (choices[1] & 32) != 0;
+  geometry.dct_scaling = (choices[1] & 64) != 0;
+  geometry.limits = small_limits();
+  return geometry;
+}
+
+struct Input {
+  uint64_t address, size, key;
+  std::array<int32_t, 4> box;
+};
+
+struct Result {
+  std::vector<uint8_t> row;
+  uint8_t status;
+};
+
+Result run(Pool& pool, const Geometry& geometry, const Input& input, bool channels_last) {
+  const int64_t row = 0;
+  Result result{std::vector<uint8_t>(static_cast<size_t>(geometry.height) * geometry.width * 3, kUntouched), 0};
+  Report report(1);
+  const int32_t* box = geometry.kind == GeometryKind::boxes ? input.box.data() : nullptr;
+  const Destination destination{.data = result.row.data(),
+                                .height = geometry.height,
+                                .width = geometry.width,
+                                .channels_last = channels_last,
+                                .element_size = 1,
+                                .lut = nullptr,
+                                .rows = &row};
+  promise(run_jpegs(pool, geometry, {1, &input.address, &input.size}, {&input.key, box, nullptr}, destination, report),
+          "an open pool takes a batch");
+  result.status = report.status()[0];
+  return result;
+}
+
+bool all_zero(const std::vector<uint8_t>& bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), [](uint8_t byte) { return byte == 0; });
+}
+
+void try_batch(Pool& pool, const Input& input, const uint8_t* choices) {
+  const Geometry geometry = geometry_of(choices);
+  const bool channels_last = (choices[1] & 128) != 0;
+  const Result result = run(pool, geometry, input, channels_last);
+  // A row that failed is cleared, and what a row holds depends on its input alone, not on what the thread did before.
+  promise(result.status == static_cast<uint8_t>(Status::ok) || all_zero(result.row), "a failed row is zero");
+  const Result again = run(pool, geometry, input, channels_last);
+  promise(again.status == result.status && again.row == result.row, "the same input gives the same row");
+}
+
+void try_whole(Pool& pool, const Input& input, bool apply_exif) {
+  std::vector<WholeImage> images(1);
+  Report report(1);
+  promise(decode_whole(pool, {1, &input.address, &input.size}, apply_exif, small_limits(), images, report),
+          "an open pool decodes");
+  promise((report.status()[0] == static_cast<uint8_t>(Status::ok)) == (images[0].pixels != nullptr), "pixels where OK");
+}
+
+}  // namespace
+}  // namespace headrace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace headrace;
+  static Pool pool(0);
+  if (size < kNumChoices) return 0;
+  const uint8_t* choices = data + size - kNumChoices;
+  // Bytes on the heap, ending where the file ends.
+  const std::vector<uint8_t> file(data, choices);
+  const Input input{.address = reinterpret_cast<uintptr_t>(file.data()),
+                    .size = file.size(),
+                    .key = choices[0] + 257U * choices[1],
+                    .box = {choices[2] / 8, choices[3] / 8, 1 + choices[0] % 16, 1 + choices[1] % 16}};
+  Probe probe{};
+  uint8_t status = 0;
+  probe_headers({1, &input.address, &input.size}, &probe, &status);
+  try_batch(pool, input, choices);
+  try_whole(pool, input, (choices[1] & 32) != 0);
+  return 0;
+}
