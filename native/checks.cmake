@@ -1,4 +1,4 @@
-# Executables without Python: checks and fuzz targets of the native parts, usually under sanitisers.
+# Executables without Python: checks and fuzz targets of the native parts, usually under sanitisers; timings without.
 #   cmake -S . -B build/checks -DHEADRACE_CHECKS=ON -DHEADRACE_SANITIZE=address,undefined
 # With clang, HEADRACE_LIBFUZZER=ON links libFuzzer; without it a small driver of our own runs the same targets.
 # HEADRACE_COVERAGE=ON counts lines instead, for a replay of what fuzzing has found.
@@ -10,7 +10,12 @@ option(HEADRACE_COVERAGE "Count executed lines (clang)" OFF)
 add_library(headrace_core STATIC ${HEADRACE_CORE})
 target_include_directories(headrace_core PUBLIC native ${JPEG_INCLUDE_DIR})
 target_link_libraries(headrace_core PUBLIC ${JPEG_LIBRARY} Threads::Threads)
-target_compile_options(headrace_core PUBLIC -O1 -g -fno-omit-frame-pointer -ffp-contract=off -Wall -Wextra -Werror)
+target_compile_options(headrace_core PUBLIC -ffp-contract=off -Wall -Wextra -Werror)
+if(HEADRACE_SANITIZE OR HEADRACE_COVERAGE)
+  target_compile_options(headrace_core PUBLIC -O1 -g -fno-omit-frame-pointer)
+else()
+  target_compile_options(headrace_core PUBLIC -O3)
+endif()
 if(HEADRACE_SANITIZE)
   target_compile_options(headrace_core PUBLIC -fsanitize=${HEADRACE_SANITIZE} -fno-sanitize-recover=all)
   target_link_options(headrace_core PUBLIC -fsanitize=${HEADRACE_SANITIZE})
@@ -29,6 +34,9 @@ foreach(file ${HEADRACE_CHECK_FILES})
   add_executable(${name} ${file})
   target_link_libraries(${name} PRIVATE headrace_core)
 endforeach()
+
+add_executable(stages native/bench/stages.cpp)
+target_link_libraries(stages PRIVATE headrace_core)
 
 file(GLOB HEADRACE_FUZZ_FILES CONFIGURE_DEPENDS native/fuzz/*_fuzz.cpp)
 foreach(file ${HEADRACE_FUZZ_FILES})

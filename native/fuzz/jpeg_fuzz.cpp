@@ -1,8 +1,7 @@
 // The JPEG batch kernel on hostile bytes. The last four bytes choose what is done to the image.
 #include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <cstring>
+#include <utility>
 #include <vector>
 
 #include "fuzz/target.h"
@@ -14,6 +13,7 @@ namespace {
 
 constexpr size_t kNumChoices = 4;
 constexpr uint8_t kUntouched = 0x5a;
+constexpr auto kOk = static_cast<uint8_t>(Status::ok);
 
 DecodeLimits small_limits() { return {.pixels = 1 << 16, .scans = 20, .decoder_bytes = 1 << 24}; }
 
@@ -51,7 +51,9 @@ struct Result {
   uint8_t status;
 };
 
-Result run(Pool& pool, const Geometry& geometry, const Input& input, bool channels_last) {
+// Calls `work(inputs, destination, report)` for one row.
+template <typename Work>
+Result run(const Geometry& geometry, const Input& input, bool channels_last, const Work& work) {
   const int64_t row = 0;
   Result result{std::vector<uint8_t>(static_cast<size_t>(geometry.height) * geometry.width * 3, kUntouched), 0};
   Report report(1);
@@ -63,32 +65,51 @@ Result run(Pool& pool, const Geometry& geometry, const Input& input, bool channe
                                 .element_size = 1,
                                 .lut = nullptr,
                                 .rows = &row};
-  promise(run_jpegs(pool, geometry, {1, &input.address, &input.size}, {&input.key, box, nullptr}, destination, report),
-          "an open pool takes a batch");
+  promise(work({&input.key, box, nullptr}, destination, report), "an open pool takes a batch");
   result.status = report.status()[0];
   return result;
+}
+
+Result run(Pool& pool, const Geometry& geometry, const Input& input, bool channels_last) {
+  const JpegInputs jpegs{1, &input.address, &input.size};
+  return run(geometry, input, channels_last, [&](const RowInputs& inputs, const Destination& to, Report& report) {
+    return run_jpegs(pool, geometry, jpegs, inputs, to, report);
+  });
 }
 
 bool all_zero(const std::vector<uint8_t>& bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](uint8_t byte) { return byte == 0; });
 }
 
-void try_batch(Pool& pool, const Input& input, const uint8_t* choices) {
-  const Geometry geometry = geometry_of(choices);
-  const bool channels_last = (choices[1] & 128) != 0;
-  const Result result = run(pool, geometry, input, channels_last);
-  // A row that failed is cleared, and what a row holds depends on its input alone, not on what the thread did before.
-  promise(result.status == static_cast<uint8_t>(Status::ok) || all_zero(result.row), "a failed row is zero");
-  const Result again = run(pool, geometry, input, channels_last);
-  promise(again.status == result.status && again.row == result.row, "the same input gives the same row");
-}
-
-void try_whole(Pool& pool, const Input& input, bool apply_exif) {
+WholeImage decode(Pool& pool, const Input& input, bool apply_exif) {
   std::vector<WholeImage> images(1);
   Report report(1);
   promise(decode_whole(pool, {1, &input.address, &input.size}, apply_exif, small_limits(), images, report),
           "an open pool decodes");
-  promise((report.status()[0] == static_cast<uint8_t>(Status::ok)) == (images[0].pixels != nullptr), "pixels where OK");
+  promise((report.status()[0] == kOk) == (images[0].pixels != nullptr), "pixels where OK");
+  return std::move(images[0]);
+}
+
+Result run(Pool& pool, const Geometry& geometry, const WholeImage& image, const Input& input, bool channels_last) {
+  const uint64_t address = reinterpret_cast<uintptr_t>(image.pixels.get());
+  const int64_t stride = int64_t{3} * image.size.width;
+  const PixelInputs pixels{1, &address, &image.size.height, &image.size.width, &stride};
+  return run(geometry, input, channels_last, [&](const RowInputs& inputs, const Destination& to, Report& report) {
+    return run_pixels(pool, geometry, pixels, inputs, to, report);
+  });
+}
+
+void try_image(Pool& pool, const Input& input, const uint8_t* choices) {
+  const Geometry geometry = geometry_of(choices);
+  const bool channels_last = (choices[1] & 128) != 0;
+  const Result result = run(pool, geometry, input, channels_last);
+  promise(result.status == kOk || all_zero(result.row), "a failed row is zero");
+  const WholeImage whole = decode(pool, input, geometry.apply_exif);
+  const Result again = run(pool, geometry, input, channels_last);
+  promise(again.status == result.status && again.row == result.row, "the same input gives the same row");
+  if (whole.pixels == nullptr || result.status != kOk || geometry.dct_scaling) return;
+  const Result full = run(pool, geometry, whole, input, channels_last);
+  promise(full.status == kOk && full.row == result.row, "a partial decode gives the pixels of a full one");
 }
 
 }  // namespace
@@ -108,7 +129,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Probe probe{};
   uint8_t status = 0;
   probe_headers({1, &input.address, &input.size}, &probe, &status);
-  try_batch(pool, input, choices);
-  try_whole(pool, input, (choices[1] & 32) != 0);
+  try_image(pool, input, choices);
   return 0;
 }
