@@ -1,8 +1,9 @@
-// The tar scanner on hostile bytes.
+// The tar scanner on hostile bytes, and the grouping of what it found.
 #include <cstring>
 #include <vector>
 
 #include "fuzz/target.h"
+#include "tar/group.h"
 #include "tar/scan.h"
 #include "tar/source.h"
 
@@ -20,7 +21,6 @@ void check(const tar::Scan& scan, uint64_t size) {
     // Whoever reads a member trusts these two; the sum must not wrap around.
     promise(members.offsets[i] <= size && members.sizes[i] <= size - members.offsets[i], "a member lies in the file");
     promise(i == 0 || members.offsets[i] >= members.offsets[i - 1], "members come in order");
-    promise(!members.name(i).empty(), "a member has a name");
   }
   for (size_t link = 0; link < members.links.size(); ++link) {
     promise(members.links[link] < count, "a link is a member");
@@ -29,11 +29,31 @@ void check(const tar::Scan& scan, uint64_t size) {
   }
 }
 
+void check(const tar::Samples& samples, const tar::Members& members, uint64_t size) {
+  const size_t num_fields = samples.offsets.size();
+  promise(samples.starts.back() == num_fields && samples.sizes.size() == num_fields &&
+              samples.field_ids.size() == num_fields && samples.key_starts.size() == samples.count() + 1,
+          "columns of samples fit each other");
+  for (size_t sample = 0; sample < samples.count(); ++sample) {
+    promise(samples.starts[sample] <= samples.starts[sample + 1], "samples come in order");
+    promise(samples.key_starts[sample] < samples.key_starts[sample + 1], "a sample has a key");
+  }
+  for (size_t i = 0; i < num_fields; ++i) {
+    promise(samples.field_ids[i] < samples.fields.size(), "a field has a name");
+    promise(samples.offsets[i] <= size && samples.sizes[i] <= size - samples.offsets[i], "a field lies in the file");
+  }
+  for (const tar::ContentFault& fault : samples.faults) {
+    promise(fault.sample < samples.count() && fault.member < members.count(), "a fault is of a sample");
+  }
+}
+
 }  // namespace
 }  // namespace headrace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   headrace::tar::MemorySource source(data, size);
-  headrace::check(headrace::tar::scan(source), size);
+  const headrace::tar::Scan scan = headrace::tar::scan(source);
+  headrace::check(scan, size);
+  headrace::check(headrace::tar::group(scan.members), scan.members, size);
   return 0;
 }

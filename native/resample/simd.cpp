@@ -8,6 +8,11 @@ namespace {
 std::vector<const SimdPath*> find_paths() {
   std::vector<const SimdPath*> paths;
 #if defined(__x86_64__)
+  // VBMI2 stands for Ice Lake, Zen 4 and later: processors before them lower their clock for 512-bit registers.
+  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512vbmi2")) {
+    paths.push_back(&kAvx512Path);
+  }
   if (__builtin_cpu_supports("avx2")) paths.push_back(&kAvx2Path);
 #endif
 #if defined(__aarch64__)

@@ -33,6 +33,7 @@ struct SimdPath {
 
 extern const SimdPath kPortablePath;
 #if defined(__x86_64__)
+extern const SimdPath kAvx512Path;
 extern const SimdPath kAvx2Path;
 #endif
 #if defined(__aarch64__)

@@ -81,7 +81,7 @@ void make_taps(int in_size, int out_size, Filter filter, Taps& taps) {
   taps.in_size = in_size;
   taps.out_size = out_size;
   taps.filter = filter;
-  taps.lanes_parity = -1;
+  taps.lanes_phase = -1;
   taps.first.resize(out_size);
   taps.count.resize(out_size);
   int largest = 0;

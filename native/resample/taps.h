@@ -22,9 +22,12 @@ struct Span {
 // The input pixels that make output pixel `index` of a resize from in_size to out_size (bilinear or bicubic).
 Span tap_span(int in_size, int out_size, Filter filter, int index);
 
-// Eight pairs of weights, as a SIMD path wants them in its registers.
-struct alignas(32) WeightLanes {
-  int16_t values[16];
+// Weights as a SIMD path wants them in its registers.
+struct alignas(64) WeightLanes {
+  union {
+    int16_t words[32];
+    uint32_t fours[16];  // each four bytes
+  };
 };
 
 // The weights of one axis.
@@ -40,10 +43,10 @@ struct Taps {
   std::vector<int32_t> count;
   // out_size x stride weights.
   std::vector<int32_t> weights;
-  // The weights rearranged by a SIMD path for its horizontal pass, for pairs of outputs that begin at `lanes_parity`
-  // (0 or 1; -1: not made yet).
+  // The weights rearranged by a SIMD path for its horizontal pass, for groups of outputs that begin at `lanes_phase`
+  // (-1: not made yet).
   std::vector<WeightLanes> lanes;
-  int lanes_parity = -1;
+  int lanes_phase = -1;
 
   const int32_t* weights_of(int index) const { return weights.data() + static_cast<size_t>(index) * stride; }
 };
