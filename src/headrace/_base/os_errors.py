@@ -9,7 +9,8 @@ from typing import Any
 from headrace.errors import DiskFullError, StorageError
 
 RETRYABLE = frozenset({errno.EINTR, errno.EAGAIN, errno.EIO, errno.ETIMEDOUT, errno.ESTALE, errno.EBUSY})
-FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""No space, no quota, or beyond the largest file that the limits of the process or the file system allow."""
 TOO_MANY_OPEN = frozenset({errno.EMFILE, errno.ENFILE})
 
 
