@@ -5,6 +5,7 @@ from __future__ import annotations
 from headrace.shards.dataset_index import DatasetIndex
 from headrace.shards.even import even_counts, even_cuts
 from headrace.shards.faults import ShardFault
+from headrace.shards.file_ranges import OpenFiles, open_all
 from headrace.shards.index import ShardIndex
 from headrace.shards.md5 import md5_of_file
 from headrace.shards.names import split_name
@@ -20,6 +21,7 @@ __all__ = [
     "FieldBytes",
     "FieldRanges",
     "FileRange",
+    "OpenFiles",
     "RangeLease",
     "ShardFault",
     "ShardFile",
@@ -31,5 +33,6 @@ __all__ = [
     "even_cuts",
     "expand_urls",
     "md5_of_file",
+    "open_all",
     "split_name",
 ]
