@@ -1,0 +1,96 @@
+"""Lists the files of a folder tree with one look at each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from headrace.errors import SourceError, StorageError
+
+IMAGE_EXTENSIONS = frozenset({"jpg", "jpeg", "png", "ppm", "bmp", "pgm", "tif", "tiff", "webp"})
+"""What torchvision's ImageFolder takes for an image."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileEntry:
+    """A file as the folder shows it."""
+
+    name: str
+    size_bytes: int
+    mtime_ns: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folder:
+    """The files of one folder, sorted by name."""
+
+    path: str
+    """Relative to the root of the walk, with slashes; empty for the root itself."""
+    files: tuple[FileEntry, ...]
+    num_hidden: int
+    """Hidden files and folders (`.DS_Store`, `._x`, `.git`), which are passed over."""
+
+
+def walk(root: str) -> list[Folder]:
+    """All folders below `root`, sorted by path. Links are followed, a link to a folder above is refused.
+
+    Raises:
+        SourceError: `root` is no folder, a link goes in a circle or to nothing, or a name is not UTF-8.
+        StorageError: A folder cannot be listed.
+    """
+    if not Path(root).is_dir():
+        what = "the source is no folder" if Path(root).exists() else "the source does not exist"
+        raise SourceError(what, path=root, remedy="Name a folder, a list, or shards.")
+    return sorted(descend(root, "", ()), key=lambda folder: folder.path)
+
+
+def descend(root: str, relative: str, above: tuple[tuple[int, int], ...]) -> Iterator[Folder]:
+    """The folder at `relative` and those below it; `above` identifies the folders on the way down."""
+    place = Path(root, relative)
+    try:
+        status = place.stat()
+        if (status.st_dev, status.st_ino) in above:
+            raise SourceError("a link leads back to a folder above it", path=place, remedy="Remove the link.")
+        with os.scandir(place) as listing:
+            entries = sorted(listing, key=lambda entry: entry.name)
+    except OSError as error:
+        if isinstance(error, SourceError):
+            raise
+        raise StorageError("a folder cannot be listed", got=error.strerror, path=place) from error
+    shown = [entry for entry in entries if not entry.name.startswith(".")]
+    files, below = [], []
+    for entry in shown:
+        check_utf8(entry.name, place)
+        if entry.is_dir():
+            below.append(entry.name)
+        else:
+            files.append(look(entry))
+    yield Folder(path=relative, files=tuple(files), num_hidden=len(entries) - len(shown))
+    for name in below:
+        yield from descend(root, f"{relative}/{name}" if relative else name, (*above, (status.st_dev, status.st_ino)))
+
+
+def look(entry: os.DirEntry[str]) -> FileEntry:
+    """Size and time of a file."""
+    try:
+        status = entry.stat()
+    except OSError as error:
+        raise SourceError(
+            "a link that leads to nothing" if entry.is_symlink() else "a file cannot be looked at",
+            got=error.strerror,
+            path=entry.path,
+            remedy="Remove it or mend it.",
+        ) from error
+    return FileEntry(name=entry.name, size_bytes=status.st_size, mtime_ns=status.st_mtime_ns)
+
+
+def check_utf8(name: str, place: Path) -> None:
+    """Refuses a name that no key can carry."""
+    try:
+        name.encode()
+    except UnicodeEncodeError as error:
+        raise SourceError(
+            "a file name that is not UTF-8", got=ascii(name), path=place, remedy="Rename the file."
+        ) from error

@@ -1,0 +1,90 @@
+"""Finds out what kind of source a path is."""
+
+from __future__ import annotations
+
+import os
+from itertools import islice
+from pathlib import Path
+
+from headrace.errors import SourceError
+from headrace.pack.folders import IMAGE_EXTENSIONS
+from headrace.pack.options import SourceKind
+from headrace.pack.rows import EXTENSIONS
+
+NUM_LOOKED_AT = 1000
+"""Files of a folder that are looked at: enough to tell, few enough to be quick on a network file system."""
+
+
+def recognise(path: str) -> tuple[SourceKind, str]:
+    """The kind of a source and why it is taken for that.
+
+    A pattern or a `.tar` is shards, a file with the extension of a list is a list, a folder that holds tars is shards.
+    In other folders the files decide: images that have companions of the same name, or that lie in the folder itself,
+    are siblings; images that lie in sub-folders on their own are classes.
+
+    Raises:
+        SourceError: Nothing there, or nothing that is known.
+    """
+    if "{" in path or "*" in path or path.endswith(".tar"):
+        return "shards", "the name is that of shards"
+    if path.lower().endswith(EXTENSIONS):
+        return "list", f"the file is a {Path(path).suffix.lower()} list"
+    if not Path(path).exists():
+        raise SourceError("the source does not exist", path=path, remedy="Name a folder, a list, or shards.")
+    if not Path(path).is_dir():
+        raise SourceError(
+            "not a source", path=path, accepted=f"a folder, a list ({', '.join(EXTENSIONS)}), or shards (.tar)"
+        )
+    return recognise_folder(path)
+
+
+def recognise_folder(path: str) -> tuple[SourceKind, str]:
+    """The kind of a folder, from a first look at its files and those of its first sub-folders."""
+    names = file_names(path)
+    if any(name.endswith(".tar") for name in names):
+        return "shards", "the folder holds .tar files"
+    if any(is_image(name) for name in names):
+        return "siblings", "images lie in the folder itself"
+    for folder in sub_folders(path):
+        names = file_names(folder)
+        companion = next((name for name in names if has_image(name, names)), None)
+        if companion is not None:
+            return "siblings", f"{companion} lies beside an image of the same name"
+        if any(is_image(name) for name in names):
+            return "image-folder", "images lie in sub-folders, which are taken for their classes"
+    if names or file_names(path):
+        return "siblings", "there are files, but no images"
+    raise SourceError(
+        "no images and no other files in the source",
+        path=path,
+        accepted="FOLDER/CLASS/IMAGE, sibling files a.jpg a.txt a.json, or .tar shards",
+    )
+
+
+def file_names(folder: str) -> list[str]:
+    """The first files of a folder that are not hidden."""
+    with os.scandir(folder) as entries:
+        shown = (entry.name for entry in entries if not entry.name.startswith(".") and not entry.is_dir())
+        return sorted(islice(shown, NUM_LOOKED_AT))
+
+
+def sub_folders(path: str) -> list[str]:
+    """All folders below, those above first, up to the first few hundred."""
+    found = [path]
+    for folder in found:
+        if len(found) > NUM_LOOKED_AT:
+            break
+        with os.scandir(folder) as entries:
+            found.extend(sorted(entry.path for entry in entries if entry.is_dir() and not entry.name.startswith(".")))
+    return found[1:]
+
+
+def is_image(name: str) -> bool:
+    """Whether a file has the extension of an image."""
+    return name.rpartition(".")[2].lower() in IMAGE_EXTENSIONS
+
+
+def has_image(name: str, names: list[str]) -> bool:
+    """Whether a file that is no image has an image of the same name beside it."""
+    stem = name.partition(".")[0]
+    return not is_image(name) and any(other.startswith(stem + ".") and is_image(other) for other in names)

@@ -1,0 +1,27 @@
+"""All kinds of sources, and which of them a path is."""
+
+from __future__ import annotations
+
+from headrace.pack.image_folder import ImageFolderSource
+from headrace.pack.listing import ListSource
+from headrace.pack.options import PackOptions, SourceKind
+from headrace.pack.recognise import recognise
+from headrace.pack.repack import ShardsSource
+from headrace.pack.sibling_files import SiblingSource
+from headrace.pack.source import Source
+
+SOURCES: dict[SourceKind, Source] = {
+    source.kind: source for source in (ImageFolderSource(), SiblingSource(), ListSource(), ShardsSource())
+}
+
+
+def choose(path: str, options: PackOptions) -> tuple[Source, str]:
+    """The kind of source that a path is, or is said to be, and why.
+
+    Raises:
+        SourceError: Nothing that is known.
+    """
+    if options.source != "auto":
+        return SOURCES[options.source], "it was asked for"
+    kind, reason = recognise(path)
+    return SOURCES[kind], reason
