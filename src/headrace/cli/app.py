@@ -1,0 +1,95 @@
+"""The commands and their one-line summaries; the module of a command is loaded when it is called."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from headrace import __version__
+from headrace.cli.guard import guarded
+
+EPILOG = "Every command has a --help with examples. Exit codes: 0 ok, 1 faults found, 2 usage, 3 bad input, 4 storage."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """Where a command is and what it does."""
+
+    module: str
+    function: str
+    summary: str
+
+
+COMMANDS = {
+    "try": Entry(
+        module="headrace.cli.try_speed", function="try_speed", summary="Your images: a stock loader beside ours."
+    ),
+    "pack": Entry(module="headrace.cli.pack", function="pack", summary="Packs images, lists or shards into shards."),
+    "index": Entry(module="headrace.cli.index", function="index", summary="Writes the indices of shards."),
+    "verify": Entry(
+        module="headrace.cli.verify", function="verify", summary="Checks shards from the first byte to the last."
+    ),
+    "info": Entry(module="headrace.cli.info", function="info", summary="Shows what is in shards."),
+    "bench": Entry(module="headrace.cli.bench", function="bench", summary="Measures the loader, stage by stage."),
+    "demo": Entry(
+        module="headrace.cli.demo.command", function="demo", summary="Trains on two ranks, a stock loader beside ours."
+    ),
+}
+
+
+class LazyGroup(TyperGroup):
+    """Lists the commands from the table and loads one when it is called."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = {name: TyperCommand(name, help=entry.summary) for name, entry in COMMANDS.items()}
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Names in the order of the table, which is the order of first use."""
+        return list(self.commands)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """The command that is called, loaded now."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, load(name) if name in COMMANDS else command, rest
+
+
+def load(name: str) -> Any:
+    """The command of this name with all its options."""
+    entry = COMMANDS[name]
+    function = getattr(import_module(entry.module), entry.function)
+    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
+    app.command(name)(guarded(function))
+    return typer.main.get_command(app)
+
+
+def show_version(value: bool) -> None:
+    """Prints the version and ends."""
+    if value:
+        typer.echo(f"headrace {__version__}")
+        raise typer.Exit
+
+
+app = typer.Typer(
+    cls=LazyGroup, add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True, rich_markup_mode="rich"
+)
+
+
+@app.callback(epilog=EPILOG)
+def headrace(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Images and their labels from storage to your training loop, without it ever waiting."""
+
+
+def run() -> None:
+    """Runs the command line with the arguments of this process."""
+    app(sys.argv[1:], prog_name="headrace")

@@ -1,0 +1,106 @@
+"""The command `headrace info`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from headrace._base.units import format_bytes
+from headrace.cli.output import AsJson, note, progress, show
+from headrace.pack import advise
+from headrace.shards import DatasetIndex, ShardIndex, expand_urls
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """One field of the sample that is shown."""
+
+    field: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Info:
+    """What is in some shards."""
+
+    num_shards: int
+    num_samples: int
+    size_bytes: int
+    smallest_shard_bytes: int
+    largest_shard_bytes: int
+    fewest_samples: int
+    most_samples: int
+    fields: tuple[str, ...]
+    class_names: tuple[str, ...] | None
+    first_key: str | None
+    """Key of the first sample."""
+    first_members: tuple[Member, ...]
+    notes: tuple[str, ...]
+
+
+def info(
+    shards: Annotated[list[str], typer.Argument(help="Shards: files, folders, patterns.", metavar="SHARDS...")],
+    *,
+    ranks: Annotated[int | None, typer.Option(min=1, help="Ranks that will train: are there enough shards?")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Shows what is in shards: how many samples, which fields, how large, and what to mend before training.
+
+    Examples:
+
+        headrace info shards/train
+
+        headrace info 'shards/train-{000000..000146}.tar' --ranks 64
+    """
+    names = expand_urls(shards)
+    with progress() as display:
+        bar = display.add_task("Reading indices", total=len(names))
+        dataset = DatasetIndex.open(names, on_progress=lambda num_done, _: display.update(bar, completed=num_done))
+    first = next((ShardIndex.open(shard.url) for shard in dataset.shards if shard.num_samples), None)
+    result = describe(dataset, first, ranks)
+    show(summary(result), result, as_json=as_json)
+    if not as_json:
+        for text in result.notes:
+            note(text)
+
+
+def describe(dataset: DatasetIndex, first: ShardIndex | None, num_ranks: int | None) -> Info:
+    """The facts of a dataset, and the first sample as an example."""
+    names = dataset.extra.get("class_names")
+    members = () if first is None else first.table.members_of(0)
+    notes = advise(dataset.sizes.tolist(), num_ranks)
+    if not dataset.num_samples:
+        notes = (*notes, "the shards hold no samples")
+    return Info(
+        num_shards=len(dataset.shards),
+        num_samples=dataset.num_samples,
+        size_bytes=int(dataset.sizes.sum()),
+        smallest_shard_bytes=int(dataset.sizes.min()),
+        largest_shard_bytes=int(dataset.sizes.max()),
+        fewest_samples=int(dataset.samples.min()),
+        most_samples=int(dataset.samples.max()),
+        fields=dataset.fields,
+        class_names=tuple(map(str, names)) if isinstance(names, list) else None,
+        first_key=None if first is None else first.key(0),
+        first_members=tuple(Member(field=field, size_bytes=size) for field, _, size in members),
+        notes=notes,
+    )
+
+
+def summary(result: Info) -> str:
+    """The facts as lines."""
+    sizes = f"{format_bytes(result.smallest_shard_bytes)} to {format_bytes(result.largest_shard_bytes)}"
+    lines = [
+        f"{result.num_samples:,} samples in {result.num_shards:,} shards, {format_bytes(result.size_bytes)}",
+        f"  shards   {sizes}, {result.fewest_samples:,} to {result.most_samples:,} samples each",
+        f"  fields   {', '.join(result.fields)}",
+    ]
+    if result.class_names is not None:
+        shown = ", ".join(result.class_names[:6]) + (", ..." if len(result.class_names) > 6 else "")
+        lines.append(f"  classes  {len(result.class_names)}: {shown}")
+    if result.first_key is not None:
+        members = ", ".join(f"{member.field} {format_bytes(member.size_bytes)}" for member in result.first_members)
+        lines.append(f"  first    {result.first_key}: {members}")
+    return "\n".join(lines)
