@@ -61,7 +61,7 @@ def parse_fields(fields: FieldsArgument, known: Sequence[str]) -> SampleShape:
     """
     if fields is None:
         entries = tuple(Entry(name=name, extensions=(name,)) for name in known)
-        return _checked(SampleShape(shape="dict", entries=entries), known)
+        return SampleShape(shape="dict", entries=entries)
     if isinstance(fields, str):
         return _checked(SampleShape(shape="bare", entries=(_entry(fields, fields),)), known)
     if isinstance(fields, Mapping):
