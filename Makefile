@@ -65,6 +65,10 @@ native: $(READY) ## Builds the native module into src/headrace
 test: native ## All tests
 	@$(RUN) -m pytest
 
+.PHONY: native-test
+native-test: $(READY) ## The native parts alone, under sanitisers: checks, seeds and mutations of the fuzz targets
+	@$(RUN) -m pytest -q tests/integration/native
+
 .PHONY: check
 check: native lint types layers ## Lint, format, types and layers
 

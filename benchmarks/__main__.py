@@ -17,6 +17,7 @@ BENCHMARKS = {
     "order": 10,
     "scan": 20,
     "kernel": 40,
+    "kernel_stages": 30,
     "loader_vs_kernel": 60,
     "first_batch": 45,
     "memory": 20,

@@ -1,12 +1,12 @@
 // Times each stage of the kernel on one core, image by image: RandomResizedCrop(224) and a flip, into planes of uint8.
 //
 // Usage: stages ROUNDS FILE...        (JPEGs; prints JSON: milliseconds an image, one number a round, for each stage)
-#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -49,7 +49,7 @@ Geometry crop_geometry() {
 // Milliseconds of one stage, summed up over the images of a round.
 class Stage {
  public:
-  explicit Stage(const char* name) : name_(name) {}
+  explicit Stage(std::string name) : name_(std::move(name)) {}
 
   template <typename Work>
   void time(const Work& work) {
@@ -64,13 +64,13 @@ class Stage {
   }
 
   void print(bool last) const {
-    std::printf("  \"%s\": [", name_);
+    std::printf("  \"%s\": [", name_.c_str());
     for (size_t i = 0; i < rounds_.size(); ++i) std::printf("%s%.5f", i == 0 ? "" : ", ", rounds_[i]);
     std::printf("]%s\n", last ? "" : ",");
   }
 
  private:
-  const char* name_;
+  std::string name_;
   double sum_ms_ = 0;
   std::vector<double> rounds_;
 };
@@ -113,6 +113,11 @@ class Bench {
       keys_.push_back(0x9e3779b97f4a7c15u * (i + 1));
       indices_.push_back(static_cast<int64_t>(i));
     }
+    // The fastest path first: the one that the whole kernel takes.
+    for (const SimdPath* path : simd_paths()) {
+      scratches_.push_back(std::make_unique<Scratch>(*path));
+      resizes_.emplace_back(scratches_.size() == 1 ? "resize" : "resize, " + std::string(path->name));
+    }
   }
 
   void round() {
@@ -129,7 +134,12 @@ class Bench {
   }
 
  private:
-  std::array<Stage*, 6> stages() { return {&entropy_, &full_, &partial_, &resize_, &layout_, &whole_}; }
+  std::vector<Stage*> stages() {
+    std::vector<Stage*> all{&entropy_, &full_, &partial_};
+    for (Stage& resize : resizes_) all.push_back(&resize);
+    all.insert(all.end(), {&layout_, &whole_});
+    return all;
+  }
 
   void run_stages(size_t i) {
     const Bytes& file = files_[i];
@@ -157,9 +167,12 @@ class Bench {
     const int width = plan.crop.width, height = plan.crop.height;
     const Window region = source_window(width, height, kSide, kSide, all, geometry_.filter);
     uint8_t* resized = workspace.resized.reserve(size_t{4} * kSide * kSide);
-    resize_.time([&] {
-      resize(pixels, region, width, height, kSide, kSide, all, geometry_.filter, workspace.scratch, resized, 4 * kSide);
-    });
+    for (size_t path = resizes_.size(); path-- > 0;) {
+      resizes_[path].time([&] {
+        resize(pixels, region, width, height, kSide, kSide, all, geometry_.filter, *scratches_[path], resized,
+               4 * kSide);
+      });
+    }
     uint8_t* row = rows_.data() + i * kSide * kSide * 3;
     layout_.time([&] { lay_out({resized, 4 * kSide, 4}, kSide, kSide, plan.flip, false, 1, nullptr, row); });
   }
@@ -187,8 +200,10 @@ class Bench {
   Geometry geometry_ = crop_geometry();
   Pool pool_{0};
   Entropy coefficients_;
-  Stage entropy_{"entropy decoding alone"}, full_{"full decode"}, partial_{"partial decode"}, resize_{"resize"},
-      layout_{"layout"}, whole_{"whole kernel"};
+  std::vector<std::unique_ptr<Scratch>> scratches_;
+  std::vector<Stage> resizes_;
+  Stage entropy_{"entropy decoding alone"}, full_{"full decode"}, partial_{"partial decode"}, layout_{"layout"},
+      whole_{"whole kernel"};
 };
 
 }  // namespace
