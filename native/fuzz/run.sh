@@ -54,7 +54,7 @@ llvm=$(dirname "$(readlink -f "$(command -v "$clangxx")")")
 build() { # build FOLDER OPTION...
     folder=$1
     shift
-    cmake -S "$root" -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE= -DCMAKE_C_COMPILER="$clang" \
+    cmake -S "$root" -B "$folder" -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_COMPILER="$clang" \
         -DCMAKE_CXX_COMPILER="$clangxx" -DHEADRACE_CHECKS=ON "$@" >"$work/configure.log" 2>&1 ||
         { cat "$work/configure.log" >&2; exit 1; }
     cmake --build "$folder" >"$work/build.log" 2>&1 || { cat "$work/build.log" >&2; exit 1; }

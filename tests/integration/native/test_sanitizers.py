@@ -46,7 +46,7 @@ def call(command: Sequence[str | Path]) -> str:
 def build() -> Path:
     BUILD.mkdir(parents=True, exist_ok=True)
     sanitisers = "-DHEADRACE_SANITIZE=address,undefined"
-    call(["cmake", "-S", ROOT, "-B", BUILD, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=", "-DHEADRACE_CHECKS=ON", sanitisers])
+    call(["cmake", "-S", ROOT, "-B", BUILD, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug", "-DHEADRACE_CHECKS=ON", sanitisers])
     call(["cmake", "--build", BUILD])
     return BUILD
 
