@@ -13,11 +13,13 @@ from headrace.contracts import Layout, Recorder, Shuffle, StepWork, Tail
 from headrace.datasets.plan import SamplePlan, plan_sample
 from headrace.datasets.policy import Policy
 from headrace.datasets.resolve import Resolved, resolve
+from headrace.datasets.shard_source import ShardSource
 from headrace.errors import OptionError
 from headrace.loader.made import BatchSizes
 from headrace.loader.map_work import MapWork
 from headrace.loader.memory import MemoryDecision, decide_memory
 from headrace.loader.options import LoaderOptions, resolve_shuffle, resolve_tail
+from headrace.loader.read_ahead import ReadAhead
 from headrace.loader.source_work import SourceWork
 from headrace.loader.steps import BatchedSampler, OrderedSteps, SampledSteps, StepSource
 from headrace.loader.workers import WorkerDecision, decide_workers
@@ -44,6 +46,8 @@ class Composition:
     tail: Tail
     workers: WorkerDecision
     memory: MemoryDecision
+    available_bytes: int
+    """Memory that this process could still take when it was decided."""
     sizes: BatchSizes
 
     @property
@@ -70,7 +74,23 @@ class Composition:
             num_threads=self.workers.num_workers,
             recorder=recorder,
             sizes=self.sizes,
+            read_ahead=self._read_ahead(),
         )
+
+    @property
+    def windows_fit(self) -> bool:
+        """Whether two windows fit into half of the memory at hand: one that is read from, one that is read ahead."""
+        if not isinstance(self.steps, OrderedSteps):
+            return True
+        return 2 * self.steps.spec.window_size_bytes <= self.available_bytes // 2
+
+    def _read_ahead(self) -> ReadAhead | None:
+        if self.shuffle != "window" or not self.windows_fit or not isinstance(self.steps, OrderedSteps):
+            return None
+        source = self.resolved.source if self.resolved is not None else None
+        if not isinstance(source, ShardSource):
+            return None
+        return ReadAhead(source, self.steps.spec, self.topology)
 
 
 def compose(dataset: Any, options: LoaderOptions, topology: Topology, sampler: Any, batch_sampler: Any) -> Composition:
@@ -108,6 +128,7 @@ def compose(dataset: Any, options: LoaderOptions, topology: Topology, sampler: A
             available_bytes=machine.memory_available_bytes,
             local_world_size=topology.local_world_size,
         ),
+        available_bytes=machine.memory_available_bytes,
         sizes=BatchSizes(FIRST_GUESS_ROW_BYTES),
     )
 

@@ -16,6 +16,7 @@ def explain(composition: Composition, epoch: int) -> str:
         _order(composition, epoch),
         _engine(composition),
         _memory(composition),
+        *_windows(composition),
         *_operations(composition),
     ]
     if composition.options.pin_memory:
@@ -64,6 +65,16 @@ def _memory(composition: Composition) -> tuple[str, str, str]:
     memory = composition.memory
     choice = f"{format_bytes(memory.size_bytes)}, at most {composition.workers.max_in_flight} batches in flight"
     return "memory", choice, memory.reason
+
+
+def _windows(composition: Composition) -> list[tuple[str, str, str]]:
+    """A warning where windows are larger than the page cache can be."""
+    steps = composition.steps
+    if composition.windows_fit or not isinstance(steps, OrderedSteps):
+        return []
+    size = format_bytes(2 * steps.spec.window_size_bytes)
+    choice = f"two windows take {size}, more than half of the memory at hand: nothing is read ahead"
+    return [("warning", choice, "window_samples= makes them smaller")]
 
 
 def _operations(composition: Composition) -> list[tuple[str, str, str]]:

@@ -16,6 +16,7 @@ from headrace.loader.extras import append_extras
 from headrace.loader.made import BatchSizes, Made, Metered
 from headrace.loader.options import LoaderOptions
 from headrace.loader.pinning import pin
+from headrace.loader.read_ahead import ReadAhead
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +40,7 @@ class SourceWork:
         num_threads: int,
         recorder: Recorder,
         sizes: BatchSizes,
+        read_ahead: ReadAhead | None = None,
     ) -> None:
         self.source = source
         self.plan = plan
@@ -47,6 +49,7 @@ class SourceWork:
         self.num_threads = num_threads
         self.recorder = recorder
         self.sizes = sizes
+        self.read_ahead = read_ahead
         self.program: tuple[Pool, SampleProgram] | None = None
 
     def size_bytes(self, step: Step) -> int:
@@ -56,7 +59,10 @@ class SourceWork:
     def fetch(self, step: Step, allocate: Allocate) -> Fetched:
         """The columns of the step."""
         metered = Metered(allocate)
-        return Fetched(columns=self.source.fetch(step.ids, metered), size_bytes=metered.size_bytes)
+        columns = self.source.fetch(step.ids, metered)
+        if self.read_ahead is not None:
+            self.read_ahead.after(step)
+        return Fetched(columns=columns, size_bytes=metered.size_bytes)
 
     def run(self, step: Step, fetched: Fetched, allocate: Allocate) -> Made:
         """The batch of the step."""

@@ -2,14 +2,18 @@
 
 from headrace.order.epoch import EpochOrder, open_epoch
 from headrace.order.fingerprint import fingerprint
+from headrace.order.line import Stretches
+from headrace.order.lookout import Lookout
 from headrace.order.spec import OrderSpec, default_canonical_nodes
 from headrace.order.state import OrderState, check_compatible, state_at
 from headrace.order.topology import Topology
 
 __all__ = [
     "EpochOrder",
+    "Lookout",
     "OrderSpec",
     "OrderState",
+    "Stretches",
     "Topology",
     "check_compatible",
     "default_canonical_nodes",

@@ -63,6 +63,10 @@ class Windows:
             positions < border, positions // (size + 1), num_longer + (positions - border) // max(1, size)
         ).astype(np.int64)
 
+    def number(self, position: int) -> int:
+        """Window of one position."""
+        return int(self.index(np.array([position], dtype=np.int64))[0])
+
     def start(self, windows: I64) -> I64:
         """First position of each window, shape (windows,); the end for the number of windows."""
         size, num_longer = divmod(self.length, self.num)

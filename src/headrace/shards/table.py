@@ -70,6 +70,14 @@ class IndexTable:
                 "a sample lies outside of its shard's index", accepted=f"0 to {self.num_samples - 1}"
             ) from error
 
+    def extent(self, first: int, count: int) -> tuple[int, int]:
+        """First byte and end of the data of `count` samples from `first` on, as they lie in the shard."""
+        members = slice(int(self.sample_starts[first]), int(self.sample_starts[first + count]))
+        if members.start == members.stop:
+            return 0, 0
+        begins = self.offsets[members]
+        return int(begins.min()), int((begins + self.sizes[members]).max())
+
     def members_of(self, sample: int) -> list[tuple[str, int, int]]:
         """Field, offset and size of the members of one sample, in the order of the shard."""
         members = range(int(self.sample_starts[sample]), int(self.sample_starts[sample + 1]))
