@@ -80,14 +80,6 @@ def bytes_of(column: ByteColumn, row: int) -> bytes:
     return ctypes.string_at(int(column.addresses[row]), int(column.sizes[row]))
 
 
-def present_rows(column: ByteColumn) -> I64:
-    """The rows whose sample has the field."""
-    return column.present.nonzero()[0]
-
-
-def missing_rows(column: ByteColumn) -> dict[int, SampleError]:
-    """An error for each row whose sample lacks the field."""
-    return {
-        int(row): MissingFieldError("the sample has no image in this field", remedy="Choose missing='skip' or 'none'.")
-        for row in (~column.present).nonzero()[0]
-    }
+def absent() -> MissingFieldError:
+    """The error of a row whose sample lacks the field."""
+    return MissingFieldError("the sample has no image in this field", remedy="Choose missing='skip' or 'none'.")

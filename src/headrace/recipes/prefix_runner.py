@@ -11,10 +11,16 @@ import numpy as np
 from headrace import _native
 from headrace.contracts import I64, U8, U64, Allocate, ByteColumn, Fault
 from headrace.errors import SampleError
-from headrace.recipes.full_decode import missing_rows, present_rows
+from headrace.recipes.full_decode import absent
 from headrace.recipes.rows import Rows
-from headrace.recipes.span_runner import SpanRunner, empty_outcome, rows_of
+from headrace.recipes.span_runner import Outcome, SpanRunner, empty_outcome, rows_of
 from headrace.recipes.tensors import Target, image_of, tensor_of
+
+PORTION_PIXELS = 1 << 26
+"""Pixels of whole images that are decoded together: 340 photographs of 500 x 375, five of 12 megapixels, 200 MB."""
+
+UNKNOWN_PIXELS = 1 << 22
+"""What an image counts whose header only Pillow can read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,44 +31,47 @@ class PrefixRunner:
 
     def run_whole(self, column: ByteColumn, keys: U64, allocate: Allocate, *, channels_last: bool) -> Rows | None:
         """The batch in one call of the kernel, straight into leased memory; None where sizes may differ."""
-        size = self.common_size(column)
+        size = self.common_size(column, np.flatnonzero(column.present))
         if size is None:
             return None
         target = self.runner.target(allocate, len(keys), size, channels_last=channels_last)
-        outcome = self.runner.jpegs(column, present_rows(column), keys, target)
-        outcome.errors.update(missing_rows(column))
+        rows = np.flatnonzero(column.present)
+        outcome = self.runner.jpegs(column, rows, keys[rows], target, rows)
+        outcome.errors.update({row: absent() for row in np.flatnonzero(~column.present).tolist()})
         return rows_of(target, outcome)
 
-    def run_apart(self, column: ByteColumn, keys: U64, allocate: Allocate, *, by_kernel: bool) -> list[Any]:
-        """One value a row, of the form in which the span ends, or a `Fault`.
+    def run_apart(self, column: ByteColumn, keys: U64, allocate: Allocate, rows: I64, *, by_kernel: bool) -> list[Any]:
+        """One value for each of `rows`, of the form in which the span ends, or a `Fault`.
 
         Args:
             column: The encoded images.
-            keys: Key of each sample, shape (rows,).
+            keys: Key of each sample, shape (rows of the column,).
             allocate: Where memory comes from; tensors given back here lie in it.
+            rows: Which rows of the column.
             by_kernel: False has Pillow decode everything.
         """
+        present = rows[column.present[rows]]
         if not by_kernel:
-            values = {int(row): self.runner.decoder.image(column, int(row)) for row in present_rows(column)}
+            values = {row: self.runner.decoder.image(column, row) for row in present.tolist()}
         else:
-            size = self.common_size(column)
-            values = self.varied(column, keys, allocate) if size is None else self.alike(column, keys, allocate, size)
-        values.update(missing_rows(column))
-        return [
-            Fault(row=row, error=values[row]) if isinstance(values[row], SampleError) else values[row]
-            for row in range(len(keys))
-        ]
+            size = self.common_size(column, present)
+            values = (
+                self.varied(column, present, keys, allocate)
+                if size is None
+                else self.alike(column, present, keys, allocate, size)
+            )
+        return [as_fault(values[row] if row in values else absent(), row) for row in rows.tolist()]
 
-    def alike(self, column: ByteColumn, keys: U64, allocate: Allocate, size: tuple[int, int]) -> dict[int, Any]:
+    def alike(
+        self, column: ByteColumn, rows: I64, keys: U64, allocate: Allocate, size: tuple[int, int]
+    ) -> dict[int, Any]:
         """Values of images that all come out at one size: one call of the kernel."""
-        rows = present_rows(column)
-        target = self.runner.target(allocate, len(keys), size, channels_last=self.inner_channels)
-        outcome = self.runner.jpegs(column, rows, keys, target)
-        return {int(row): outcome.errors.get(int(row)) or self.piece(target, int(row)) for row in rows}
+        target = self.runner.target(allocate, len(rows), size, channels_last=self.inner_channels)
+        outcome = self.runner.jpegs(column, rows, keys[rows], target, np.arange(len(rows)))
+        return self.pieces(target, outcome, rows)
 
-    def varied(self, column: ByteColumn, keys: U64, allocate: Allocate) -> dict[int, Any]:
+    def varied(self, column: ByteColumn, rows: I64, keys: U64, allocate: Allocate) -> dict[int, Any]:
         """Values of images whose sizes differ: all are decoded, then each group of one size goes through."""
-        rows = present_rows(column)
         values: dict[int, Any] = dict(zip(rows.tolist(), self.runner.decoder.pixels(column, rows), strict=True))
         whole = {row: pixels for row, pixels in values.items() if not isinstance(pixels, SampleError)}
         span = self.runner.span
@@ -81,8 +90,12 @@ class PrefixRunner:
         """Values of decoded images that come out at one size."""
         target = self.runner.target(allocate, len(rows), size, channels_last=self.inner_channels)
         outcome = empty_outcome(len(rows))
-        self.runner.pixels(arrays, np.arange(len(rows)), keys[rows], target, outcome)
-        return {int(row): outcome.errors.get(place) or self.piece(target, place) for place, row in enumerate(rows)}
+        self.runner.pixels(arrays, keys[rows], target, np.arange(len(rows)), outcome)
+        return self.pieces(target, outcome, rows)
+
+    def pieces(self, target: Target, outcome: Outcome, rows: I64) -> dict[int, Any]:
+        """The images of a target, or their errors, by the rows that they come from."""
+        return {row: outcome.errors.get(place) or self.piece(target, place) for place, row in enumerate(rows.tolist())}
 
     def piece(self, target: Target, row: int) -> Any:
         """One image of a target in the form that the next op gets."""
@@ -95,16 +108,33 @@ class PrefixRunner:
         table = self.runner.span.table
         return table is None or table.channels_last
 
-    def common_size(self, column: ByteColumn) -> tuple[int, int] | None:
+    def common_size(self, column: ByteColumn, rows: I64) -> tuple[int, int] | None:
         """Height and width of every result, None where they differ or cannot be told from the headers."""
         geometry = self.runner.span.geometry
         if geometry.fixed_size is not None:
             return geometry.fixed_size
-        rows = present_rows(column)
         if not rows.size or self.runner.decoder.recipe.exif == "apply":
             return None
         headers, status = _native.probe(column.addresses[rows], column.sizes[rows])
         if status.any():
             return None
-        sizes = {geometry.output_size(int(height), int(width)) for height, width in np.unique(headers[:, :2], axis=0)}
+        sizes = {geometry.output_size(height, width) for height, width in np.unique(headers[:, :2], axis=0).tolist()}
         return sizes.pop() if len(sizes) == 1 else None
+
+    def portions(self, column: ByteColumn) -> list[I64]:
+        """All rows in portions, few enough that whole images of one fit into memory side by side.
+
+        Images that leave the span at a fixed size never lie whole in memory together: they are one portion.
+        """
+        rows = np.arange(len(column.sizes))
+        if self.runner.span.geometry.fixed_size is not None or not rows.size:
+            return [rows]
+        headers, status = _native.probe(column.addresses, column.sizes)
+        pixels = np.where(status == _native.OK, headers[:, 0].astype(np.int64) * headers[:, 1], UNKNOWN_PIXELS)
+        borders = np.flatnonzero(np.diff(pixels.cumsum() // PORTION_PIXELS)) + 1
+        return np.split(rows, borders)
+
+
+def as_fault(value: Any, row: int) -> Any:
+    """The value; an error as the `Fault` of this row."""
+    return Fault(row=row, error=value) if isinstance(value, SampleError) else value

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from headrace import _native
-from headrace.contracts import U64, Allocate, ByteColumn, DecodeImage, Fault, Recorder
+from headrace.contracts import I64, U64, Allocate, ByteColumn, DecodeImage, Fault, Recorder
 from headrace.errors import SampleError
 from headrace.recipes.full_decode import Decoder
 from headrace.recipes.op import Op
@@ -56,20 +58,37 @@ class ImageProgram:
             CollateError: Images of different shapes, and `ragged` is `refuse`.
         """
         if self.recipe.is_fused:
-            rows = self.prefix.run_whole(column, keys, allocate, channels_last=self.channels_last)
-            if rows is not None:
-                return rows
-        images = self.start(column, keys, allocate)
-        values = attempted(self.recipe.middle, images, keys)
+            batch = self.prefix.run_whole(column, keys, allocate, channels_last=self.channels_last)
+            if batch is not None:
+                return batch
+        values: list[Any] = []
+        for rows in self.portions(column):
+            images = self.start(column, keys, allocate, rows)
+            values += attempted(self.recipe.middle, images, rows.tolist(), keys[rows])
         return self.finish(values, keys, allocate, ragged=ragged)
 
-    def start(self, column: ByteColumn, keys: U64, allocate: Allocate) -> list[Any]:
-        """Decodes a batch and runs the prefix.
+    def portions(self, column: ByteColumn) -> list[I64]:
+        """The rows of a column, in order, in portions for `start`.
+
+        Where the Python part begins with whole images, a batch of them may be gigabytes: whoever goes on with one
+        portion before it starts the next holds about 200 MB of them at a time. Mostly there is one portion.
+        """
+        return self.prefix.portions(column)
+
+    def start(self, column: ByteColumn, keys: U64, allocate: Allocate, rows: I64 | None = None) -> list[Any]:
+        """Decodes and runs the prefix.
+
+        Args:
+            column: The encoded images.
+            keys: Key of each sample of the column.
+            allocate: Where memory comes from.
+            rows: Which rows of the column, one of `portions`; all if None.
 
         Returns:
             One entry a row: what the middle gets (a PIL image, a `tv_tensors.Image` or a tensor), or a `Fault`.
         """
-        return self.prefix.run_apart(column, keys, allocate, by_kernel=self.recipe.fuse is not False)
+        rows = np.arange(len(keys)) if rows is None else rows
+        return self.prefix.run_apart(column, keys, allocate, rows, by_kernel=self.recipe.fuse is not False)
 
     def middle(self, value: Any, key: int) -> Any:
         """Runs the Python part on one image, or on one sample where `recipe.whole_sample`.
@@ -92,10 +111,10 @@ class ImageProgram:
             CollateError: Images of different shapes, and `ragged` is `refuse`.
         """
         if self.recipe.suffix.ops:
-            rows = self.suffix.run_pixels(values, keys, allocate, channels_last=self.channels_last)
-            if rows is not None:
-                return rows
-            values = attempted(self.recipe.suffix.ops, values, keys)
+            batch = self.suffix.run_pixels(values, keys, allocate, channels_last=self.channels_last)
+            if batch is not None:
+                return batch
+            values = attempted(self.recipe.suffix.ops, values, range(len(keys)), keys)
         finals = [value if isinstance(value, Fault) else delivered(value) for value in values]
         return stack(finals, allocate, channels_last=self.channels_last, ragged=ragged)
 
@@ -112,11 +131,11 @@ class ImageProgram:
         return delivered(apply_ops(self.recipe.ops, image, int(key)))
 
 
-def attempted(ops: Sequence[Op], values: Sequence[Any], keys: U64) -> list[Any]:
+def attempted(ops: Sequence[Op], values: Sequence[Any], rows: Iterable[int], keys: U64) -> list[Any]:
     """Runs ops on each value that is not a fault; what fails becomes one."""
     return [
-        value if isinstance(value, Fault) else attempt(ops, value, int(key), row)
-        for row, (value, key) in enumerate(zip(values, keys, strict=True))
+        value if isinstance(value, Fault) else attempt(ops, value, key, row)
+        for value, row, key in zip(values, rows, keys.tolist(), strict=True)
     ]
 
 

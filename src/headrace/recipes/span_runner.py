@@ -12,12 +12,12 @@ import torch
 from headrace import _native
 from headrace.contracts import I32, I64, U8, U64, Allocate, ByteColumn, Fault
 from headrace.errors import SampleError
-from headrace.recipes.full_decode import Decoder, refusal_of
+from headrace.recipes.full_decode import Decoder
 from headrace.recipes.kernel_geometry import kernel_geometry
 from headrace.recipes.reference import apply_ops
 from headrace.recipes.rows import Rows
 from headrace.recipes.span import Span
-from headrace.recipes.tensors import Target, allocate_target, delivered, image_of, pil_pixels
+from headrace.recipes.tensors import Target, allocate_target, delivered, image_of
 
 NUM_PARAMS = 8
 
@@ -29,7 +29,7 @@ class Outcome:
     params: I32
     """Shape (rows, 8), see `BatchReport.params`."""
     errors: dict[int, Exception] = field(default_factory=dict)
-    """By row of the target."""
+    """By place in the target."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +46,8 @@ class SpanRunner:
         dtype = torch.uint8 if table is None else table.dtype
         return allocate_target(allocate, (num_rows, 3, *size), dtype, channels_last=channels_last)
 
-    def jpegs(self, column: ByteColumn, rows: I64, keys: U64, target: Target) -> Outcome:
-        """Decodes rows of a column into the same rows of the target."""
+    def jpegs(self, column: ByteColumn, rows: I64, keys: U64, target: Target, places: I64) -> Outcome:
+        """Decodes rows of a column into these places of the target; `keys` are those of the rows."""
         outcome = empty_outcome(len(target.raw))
         if not rows.size:
             return outcome
@@ -57,35 +57,27 @@ class SpanRunner:
             kernel_geometry(self.span.geometry, exif=recipe.exif, dct_scaling=recipe.dct_scaling, limits=recipe.limits),
             column.addresses[rows],
             column.sizes[rows],
-            keys[rows],
+            keys,
             target.raw,
-            rows,
+            places,
             lut=self.lut,
             channels_last=target.channels_last,
         )
-        outcome.params[rows] = report.params
-        self.rescue(column, rows, keys, target, report, outcome)
-        return outcome
-
-    def rescue(
-        self, column: ByteColumn, rows: I64, keys: U64, target: Target, report: _native.BatchReport, outcome: Outcome
-    ) -> None:
-        """Gives the rows that the kernel could not decode to Pillow, and their pixels back to the kernel."""
+        outcome.params[places] = report.params
         decoded: dict[int, U8] = {}
-        for index in report.status.nonzero()[0]:
-            row = int(rows[index])
-            refused = refusal_of(int(report.status[index]), report.message(int(index)))
-            image = refused or self.decoder.image(column, row)
-            if isinstance(image, SampleError):
-                outcome.errors[row] = image
+        for index in report.status.nonzero()[0].tolist():
+            pixels = self.decoder.left_over(column, int(rows[index]), int(report.status[index]), report.message(index))
+            if isinstance(pixels, SampleError):
+                outcome.errors[int(places[index])] = pixels
             else:
-                decoded[row] = pil_pixels(image)
+                decoded[index] = pixels
         if decoded:
             left = np.fromiter(decoded, dtype=np.int64)
-            self.pixels(list(decoded.values()), left, keys[left], target, outcome)
+            self.pixels(list(decoded.values()), keys[left], target, places[left], outcome)
+        return outcome
 
-    def pixels(self, arrays: Sequence[U8], rows: I64, keys: U64, target: Target, outcome: Outcome) -> None:
-        """Writes decoded images, C-contiguous arrays of shape (H, W, 3), into these rows of the target."""
+    def pixels(self, arrays: Sequence[U8], keys: U64, target: Target, places: I64, outcome: Outcome) -> None:
+        """Writes decoded images, C-contiguous arrays of shape (H, W, 3), into these places of the target."""
         report = _native.run_pixels(
             self.pool,
             kernel_geometry(self.span.geometry),
@@ -95,17 +87,17 @@ class SpanRunner:
             np.array([array.strides[0] for array in arrays], dtype=np.int64),
             keys,
             target.raw,
-            rows,
+            places,
             lut=self.lut,
             channels_last=target.channels_last,
         )
-        outcome.params[rows] = report.params
-        for index in report.status.nonzero()[0]:
-            row, key = int(rows[index]), int(keys[index])
+        outcome.params[places] = report.params
+        for index in report.status.nonzero()[0].tolist():
+            place = int(places[index])
             try:
-                self.reference(arrays[int(index)], key, target.tensor[row])
+                self.reference(arrays[index], int(keys[index]), target.tensor[place])
             except SampleError as error:
-                outcome.errors[row] = error
+                outcome.errors[place] = error
 
     def reference(self, pixels: U8, key: int, into: torch.Tensor) -> None:
         """Makes one row with torchvision: where an image is smaller than its crop, it pads, or raises."""

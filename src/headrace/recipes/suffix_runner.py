@@ -44,7 +44,7 @@ class SuffixRunner:
         target = self.runner.target(allocate, len(values), sizes.pop(), channels_last=channels_last)
         outcome = empty_outcome(len(values))
         rows = np.fromiter(live, dtype=np.int64)
-        self.runner.pixels(whole, rows, keys[rows], target, outcome)
+        self.runner.pixels(whole, keys[rows], target, rows, outcome)
         outcome.errors.update({fault.row: fault.error for fault in faults})
         return rows_of(target, outcome)
 

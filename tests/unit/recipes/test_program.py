@@ -213,6 +213,25 @@ def test_transforms_may_give_something_else_than_images(pool):
     assert rows.values == [{"width": 16}] * 2
 
 
+def test_large_images_are_decoded_in_portions(pool, monkeypatch):
+    monkeypatch.setattr("headrace.recipes.prefix_runner.PORTION_PIXELS", 20_000)
+    files = [JPEG, JPEG, None, JPEG, PNG, b"x", JPEG]  # 8,000 pixels each
+    program = make(pool, v1.Compose([v1.ColorJitter(), v1.Resize((20, 20)), v1.ToTensor()]))
+    portions = program.portions(column(files))
+    assert np.concatenate(portions).tolist() == list(range(7))
+    assert len(portions) > 2
+    rows = run(program, files)
+    assert [fault.row for fault in rows.faults] == [2, 5]
+    monkeypatch.undo()
+    assert len(program.portions(column(files))) == 1
+    assert torch.equal(run(program, files).values, rows.values)
+
+
+def test_images_of_a_fixed_size_are_one_portion(pool, monkeypatch):
+    monkeypatch.setattr("headrace.recipes.prefix_runner.PORTION_PIXELS", 1)
+    assert len(make(pool, PYTHON).portions(column([JPEG] * 5))) == 1
+
+
 def test_run_one_is_the_row_of_the_batch(pool):
     transform = v2.Compose(
         [v2.RandomResizedCrop(16), v2.RandomHorizontalFlip(), v2.ToImage(), v2.ToDtype(torch.float32)]
