@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from headrace.codecs import decode_image
-from headrace.contracts import ByteColumn, Column, Fault, Recorder, ValueColumn
+from headrace.contracts import I64, ByteColumn, Column, Fault, Recorder, ValueColumn
 from headrace.datasets.context import BatchContext, ProgramResult
 from headrace.datasets.deliver import deliver_leaves, deliver_samples
 from headrace.datasets.faults import RowFaults
@@ -81,8 +81,7 @@ class SampleProgram:
         """One image leaf that stands alone; its Python part, if any, gets the image."""
         program = self.images[place]
         if program.recipe.middle:
-            images = self._start(place, columns, context, faults)
-            self._each_row(images, context, faults, self._name(place), program.middle)
+            images = self._each_row((place,), lambda _row, images: images[0], program.middle, columns, context, faults)
             return self._finish(place, images, context, faults)
         started = perf_counter()
         rows = program.run(self._bytes(place, columns), context.keys, context.allocate, ragged=context.policy.ragged)
@@ -93,9 +92,8 @@ class SampleProgram:
         self, place: int, columns: Mapping[str, Column], leaves: list[Any], context: BatchContext, faults: RowFaults
     ) -> ProgramResult:
         """One image leaf whose Python part gets the whole sample."""
-        leaves[place] = self._start(place, columns, context, faults)
-        samples = self._samples(leaves, faults)
-        self._each_row(samples, context, faults, self._name(place), self.images[place].middle)
+        make = self._sample_maker((place,), leaves)
+        samples = self._each_row((place,), make, self.images[place].middle, columns, context, faults)
         split = [None if row in faults else self.plan.shape.leaves(sample) for row, sample in enumerate(samples)]
         if any(parts is None and row not in faults for row, parts in enumerate(split)):
             return deliver_samples(self.plan.shape, samples, context, faults)
@@ -112,28 +110,66 @@ class SampleProgram:
         faults: RowFaults,
     ) -> ProgramResult:
         """A callable for the whole sample, of which the kernel knows nothing."""
-        for place in self.images:
-            leaves[place] = self._start(place, columns, context, faults)
-        samples = self._samples(leaves, faults)
 
         def call(sample: Any, key: int) -> Any:
             with sample_randomness(key):
                 return joint(sample)
 
-        self._each_row(samples, context, faults, self._name(0), call)
+        places = tuple(self.images)
+        samples = self._each_row(places, self._sample_maker(places, leaves), call, columns, context, faults)
         return deliver_samples(self.plan.shape, samples, context, faults)
 
-    def _samples(self, leaves: list[Any], faults: RowFaults) -> list[Any]:
-        return [
-            None if row in faults else self.plan.shape.build([leaf[row] for leaf in leaves])
-            for row in range(faults.num_rows)
-        ]
+    def _sample_maker(self, places: Sequence[int], leaves: Sequence[Any]) -> Callable[[int, Sequence[Any]], Any]:
+        """What puts a row's sample together from the leaves and the row's images."""
 
-    def _start(self, place: int, columns: Mapping[str, Column], context: BatchContext, faults: RowFaults) -> list[Any]:
+        def make(row: int, images: Sequence[Any]) -> Any:
+            pictures = dict(zip(places, images, strict=True))
+            return self.plan.shape.build(
+                [pictures[at] if at in pictures else leaf[row] for at, leaf in enumerate(leaves)]
+            )
+
+        return make
+
+    def _each_row(
+        self,
+        places: Sequence[int],
+        make: Callable[[int, Sequence[Any]], Any],
+        call: Callable[[Any, int], Any],
+        columns: Mapping[str, Column],
+        context: BatchContext,
+        faults: RowFaults,
+    ) -> list[Any]:
+        """What the Python part makes of each good row; None in the place of the others.
+
+        Whole images are decoded and used up portion by portion, so that a batch of large ones never lies in memory
+        at once.
+        """
+        values: list[Any] = [None] * faults.num_rows
+        for rows in self._portions(places, columns, faults.num_rows):
+            images = [self._start(place, columns, context, faults, rows) for place in places]
+            started = perf_counter()
+            for at, row in enumerate(rows.tolist()):
+                if row in faults:
+                    continue
+                try:
+                    values[row] = call(make(row, [column[at] for column in images]), int(context.keys[row]))
+                except Exception as error:  # noqa: BLE001 - whatever the user's transform raises belongs to this sample
+                    faults.add_transform(row, error, self._name(places[0] if places else 0))
+            context.recorder.add("transform", perf_counter() - started, items=len(rows))
+        return values
+
+    def _portions(self, places: Sequence[int], columns: Mapping[str, Column], num_rows: int) -> list[I64]:
+        if not places:
+            return [np.arange(num_rows)]
+        return self.images[places[0]].portions(self._bytes(places[0], columns))
+
+    def _start(
+        self, place: int, columns: Mapping[str, Column], context: BatchContext, faults: RowFaults, rows: I64
+    ) -> list[Any]:
         """Images as the Python part wants them; a fault stands in its row."""
         started = perf_counter()
-        images = self.images[place].start(self._bytes(place, columns), context.keys, context.allocate)
-        context.recorder.add("decode", perf_counter() - started, items=faults.num_rows)
+        images = self.images[place].start(self._bytes(place, columns), context.keys, context.allocate, rows)
+        context.recorder.add("decode", perf_counter() - started, items=len(rows))
         for image in images:
             if isinstance(image, Fault):
                 faults.add(image.row, image.error, self._name(place))
@@ -151,25 +187,6 @@ class SampleProgram:
         for fault in rows.faults:
             faults.add(fault.row, fault.error, self._name(place))
         return rows.values
-
-    def _each_row(
-        self,
-        rows: list[Any],
-        context: BatchContext,
-        faults: RowFaults,
-        field: str,
-        call: Callable[[Any, int], Any],
-    ) -> None:
-        """Replaces each good row by what the Python part makes of it."""
-        started = perf_counter()
-        for row, (value, key) in enumerate(zip(rows, context.keys.tolist(), strict=True)):
-            if row in faults:
-                continue
-            try:
-                rows[row] = call(value, key)
-            except Exception as error:  # noqa: BLE001 - whatever the user's transform raises belongs to this sample
-                faults.add_transform(row, error, field)
-        context.recorder.add("transform", perf_counter() - started, items=len(rows))
 
     def _bytes(self, place: int, columns: Mapping[str, Column]) -> ByteColumn:
         column = columns[self._name(place)]
