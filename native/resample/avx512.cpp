@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "resample/avx2_layout.h"
 #include "resample/simd.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -60,8 +61,8 @@ HEADRACE_AVX512 inline __m512i rounded(const Sums& sums) {
 }
 
 // --- Horizontal ------------------------------------------------------------------------------------------------------
-// Four outputs at a time, one in each quarter of a register; for four taps the quarter holds r r r r g g g g b b b b x
-// x x x.
+// Four outputs at a time, one in each quarter of a register. A quarter holds four taps, channel by channel: four red
+// bytes, four green, four blue, four that do not matter.
 
 constexpr int kGroup = 4;
 
@@ -204,17 +205,9 @@ HEADRACE_AVX512 void vertical(const uint8_t* const* rows, const int32_t* weights
   if (num_bytes % kBlock != 0) vertical_block(rows, cut.data(), num_rows, num_bytes - kBlock, dst);
 }
 
-// --- Layout: bound by memory, nothing to gain ------------------------------------------------------------------------
-
-void split(const uint8_t* row, int width, bool flip, uint8_t* red, uint8_t* green, uint8_t* blue) {
-  kAvx2Path.split(row, width, flip, red, green, blue);
-}
-
-void pack(const uint8_t* row, int width, bool flip, uint8_t* dst) { kAvx2Path.pack(row, width, flip, dst); }
-
 }  // namespace
 
-const SimdPath kAvx512Path{"avx512", arrange, horizontal_any, vertical, split, pack};
+const SimdPath kAvx512Path{"avx512", arrange, horizontal_any, vertical, split_avx2, pack_avx2};
 
 }  // namespace headrace
 #endif
