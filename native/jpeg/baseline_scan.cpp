@@ -158,7 +158,8 @@ bool BaselineScan::decode_next(JBLOCKROW* rows) {
 }
 
 bool BaselineScan::restart() {
-  if (!reader_.pass_restart(next_restart_)) return false;
+  if (!reader_.ends_with(JPEG_RST0 + next_restart_)) return false;
+  reader_.pass_marker();
   next_restart_ = (next_restart_ + 1) & 7;
   until_restart_ = restart_interval_ - 1;
   predictors_.fill(0);

@@ -40,6 +40,9 @@ class BaselineScan : private jpeg_entropy_decoder {
   // Coefficients are only needed of these columns of MCUs.
   void restrict_columns(JDIMENSION first, JDIMENSION last) { first_column_ = first, last_column_ = last; }
 
+  // Whether nothing but the end of the image follows what was decoded.
+  bool ends_image() { return reader_.ends_with(JPEG_EOI); }
+
  private:
   static boolean decode(j_decompress_ptr cinfo, JBLOCKROW* rows);
   bool decode_next(JBLOCKROW* rows);

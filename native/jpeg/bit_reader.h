@@ -45,14 +45,15 @@ class BitReader {
   // Whether more bits were dropped than the data has.
   bool overdrawn() const { return num_bits_ < num_padding_; }
 
-  // Goes past restart marker number `index` (0 to 7). False where the data does not end here or another one follows.
-  bool pass_restart(int index) {
+  // Whether the data ends here, but for less than a byte of padding, with this marker.
+  bool ends_with(int marker) {
     *this = refilled_by_bytes(*this);
     const bool is_at_end = !overdrawn() && num_bits_ - num_padding_ < 8;
-    if (!is_at_end || end_ - next_ < 2 || next_[0] != 0xff || next_[1] != 0xd0 + index) return false;
-    *this = BitReader(next_ + 2, static_cast<size_t>(end_ - next_ - 2));
-    return true;
+    return is_at_end && end_ - next_ >= 2 && next_[0] == 0xff && next_[1] == marker;
   }
+
+  // Goes on behind the marker that ends the data.
+  void pass_marker() { *this = BitReader(next_ + 2, static_cast<size_t>(end_ - next_ - 2)); }
 
  private:
   static uint64_t big_endian(uint64_t word) {

@@ -215,12 +215,27 @@ Outcome Decoder::read_region(const Window& region, int scale, bool own_scan, Sur
 
 Outcome Decoder::read_all(uint8_t* out) {
   if (Outcome outcome = check_end(); !outcome.ok()) return outcome;
+  if (BaselineScan::knows(&cinfo_)) {
+    if (read_all_rows(out, true)) return {};
+    if (Outcome outcome = read_headers(); !outcome.ok()) return outcome;
+  }
+  return read_all_rows(out, false) ? Outcome{} : failure_.outcome();
+}
+
+// False where libjpeg gives up, or where our own scan is not followed by the end of the image and libjpeg must look.
+bool Decoder::read_all_rows(uint8_t* out, bool own_scan) {
+  bool is_whole = true;
   const bool done = failure_.guard([&] {
     start(JCS_EXT_RGB, 1);
+    if (own_scan) scan_.attach(&cinfo_, source_.rest(), source_.rest_size());
     read_rows(out, size_t{3} * cinfo_.output_width, header_.height);
-    jpeg_finish_decompress(&cinfo_);
+    if (own_scan) {
+      is_whole = scan_.ends_image();
+    } else {
+      jpeg_finish_decompress(&cinfo_);
+    }
   });
-  return done ? Outcome{} : failure_.outcome();
+  return done && is_whole;
 }
 
 }  // namespace headrace

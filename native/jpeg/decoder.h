@@ -52,6 +52,7 @@ class Decoder {
   int stored_orientation() const;
   Outcome judge_headers(const DecodeLimits& limits) const;
   Outcome read_region(const Window& region, int scale, bool own_scan, Surface& surface, Pixels& pixels);
+  bool read_all_rows(uint8_t* out, bool own_scan);
   int64_t coefficient_bytes() const;
   Outcome check_end();
   void start(J_COLOR_SPACE colors, int scale);
