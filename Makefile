@@ -43,9 +43,7 @@ WALLPAPERS := lomiri-wallpapers-20.04 lomiri-wallpapers-16.04 plasma-workspace-w
 
 $(VENV)/.ready-bench: $(VENV)/.ready-dev
 	@dpkg -s $(WALLPAPERS) >/dev/null 2>&1 || scripts/debian_packages.sh $(WALLPAPERS)
-	@echo "Installing the peers for benchmarks into .venv"
-	@$(PYTHON) scripts/requirements.py bench > $(VENV)/requirements-bench.txt
-	@$(PYTHON) -m pip install -q -r $(VENV)/requirements-bench.txt
+	@$(RUN) -m benchmarks.peers
 	@touch $@
 
 .PHONY: setup
