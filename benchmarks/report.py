@@ -19,7 +19,8 @@ def loaders_table() -> list[str]:
     found = {work: record for work in WORKS if (record := results.load(f"loaders_{work}"))}
     if not found:
         return []
-    names = list(dict.fromkeys(name for record in found.values() for name in record["figures"]["loaders"]))
+    measured = [record["figures"] for record in found.values()]
+    names = [name for name in TITLES if any(name in one["loaders"] or name in one["failed"] for one in measured)]
     head = ["loader", *(found[work]["figures"]["work"] for work in found)]
     lines = [row(head), row(["---", *["---:"] * len(found)])]
     lines += [row([TITLES[name], *(cell(record["figures"], name) for record in found.values())]) for name in names]
