@@ -43,8 +43,8 @@ def build_stages() -> Path:
     """The executable, built now where sources have changed."""
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", "")))
     for command in (
-        ["cmake", "-S", data.ROOT, "-B", BUILD, "-G", "Ninja", "-DHEADRACE_CHECKS=ON"],
-        ["cmake", "--build", BUILD, "--target", "stages"],
+        ["cmake", "-S", str(data.ROOT), "-B", str(BUILD), "-G", "Ninja", "-DHEADRACE_CHECKS=ON"],
+        ["cmake", "--build", str(BUILD), "--target", "stages"],
     ):
         done = subprocess.run(command, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False)
         if done.returncode:
@@ -87,10 +87,12 @@ def torchvision_stages(encoded: list[bytes], boxes: list[Box], num_rounds: int) 
     decoded = [decode_jpeg(tensor, mode=ImageReadMode.RGB) for tensor in tensors]
 
     def crop(number: int) -> torch.Tensor:
-        return functional.resized_crop(decoded[number], *boxes[number], [SIDE, SIDE], antialias=True)
+        cropped: torch.Tensor = functional.resized_crop(decoded[number], *boxes[number], [SIDE, SIDE], antialias=True)
+        return cropped
 
     def decode(number: int) -> torch.Tensor:
-        return decode_jpeg(tensors[number], mode=ImageReadMode.RGB)
+        image: torch.Tensor = decode_jpeg(tensors[number], mode=ImageReadMode.RGB)
+        return image
 
     return {
         "full decode": median_ms(decode, len(encoded), num_rounds),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from torchvision.datasets import ImageFolder
 
@@ -21,8 +21,13 @@ def prepare(photographs: Path, folder: Path) -> None:
 def batches(source: Path, work: str, setting: str) -> Iterator[tuple[Any, Any]]:
     """Shuffled batches, epoch after epoch."""
     dataset = ImageFolder(str(source), pillow_transform(work))
-    loader = hr.DataLoader(
-        dataset, batch_size=BATCH_SIZE, shuffle=True, drop_last=True, num_workers=NUM_WORKERS, engine=setting
+    loader: hr.DataLoader[Any] = hr.DataLoader(
+        dataset,
+        batch_size=BATCH_SIZE,
+        shuffle=True,
+        drop_last=True,
+        num_workers=NUM_WORKERS,
+        engine=cast("Any", setting),
     )
     while True:
         yield from loader

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import headrace as hr
 from benchmarks.data import pack
@@ -22,8 +22,13 @@ def batches(source: Path, work: str, setting: str) -> Iterator[tuple[Any, Any]]:
     """Shuffled batches, epoch after epoch."""
     shards = sorted(str(path) for path in source.glob("*.tar"))
     dataset = hr.ShardDataset(shards, fields=("jpg", "cls"), transform=pillow_transform(work))
-    loader = hr.DataLoader(
-        dataset, batch_size=BATCH_SIZE, shuffle=True, drop_last=True, num_workers=NUM_WORKERS, engine=setting
+    loader: hr.DataLoader[Any] = hr.DataLoader(
+        dataset,
+        batch_size=BATCH_SIZE,
+        shuffle=True,
+        drop_last=True,
+        num_workers=NUM_WORKERS,
+        engine=cast("Any", setting),
     )
     while True:
         yield from loader

@@ -40,7 +40,7 @@ def batches(source: Path, work: str, setting: str) -> Iterator[tuple[Any, Any]]:
     """Shuffled batches, epoch after epoch; workers live on between epochs."""
     clean_stale_shared_memory()
     dataset = Photographs(from_bytes(work, setting), local=str(source), shuffle=True, batch_size=BATCH_SIZE)
-    loader = DataLoader(
+    loader: DataLoader[Any] = DataLoader(
         dataset, batch_size=BATCH_SIZE, num_workers=NUM_WORKERS, persistent_workers=True, drop_last=True
     )
     while True:

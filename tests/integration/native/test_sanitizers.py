@@ -46,7 +46,8 @@ def call(command: Sequence[str | Path]) -> str:
 def build() -> Path:
     BUILD.mkdir(parents=True, exist_ok=True)
     sanitisers = "-DHEADRACE_SANITIZE=address,undefined"
-    call(["cmake", "-S", ROOT, "-B", BUILD, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Debug", "-DHEADRACE_CHECKS=ON", sanitisers])
+    checks = ["-DCMAKE_BUILD_TYPE=Debug", "-DHEADRACE_CHECKS=ON", sanitisers]
+    call(["cmake", "-S", ROOT, "-B", BUILD, "-G", "Ninja", *checks])
     call(["cmake", "--build", BUILD])
     return BUILD
 
