@@ -93,7 +93,7 @@ format: $(READY) ## Formats Python and C++
 
 .PHONY: demo
 demo: native ## Trains on two ranks, stock loader and Headrace side by side (DATA=folder: on your photographs)
-	@$(RUN) -m headrace demo $(if $(DATA),--data "$(DATA)") $(ARGS)
+	@$(RUN) -m headrace demo --cache data/demo $(if $(DATA),--data "$(DATA)") $(ARGS)
 
 .PHONY: wheel
 wheel: $(READY) ## A manylinux wheel in wheelhouse/, tried out in a new environment without compiler

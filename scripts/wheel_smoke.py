@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 NUM = 60
 SIZE = 224
@@ -22,6 +23,7 @@ def check(*, that: bool, what: str) -> None:
 
 def batches(environment: Path) -> None:
     """Packs, verifies, reads, compares."""
+    import torch
     from torchvision.transforms import v2
 
     import headrace as hr
@@ -35,9 +37,9 @@ def batches(environment: Path) -> None:
     subprocess.run([headrace, "verify", "--decode", *shards], check=True)
     transform = v2.Compose([v2.RandomResizedCrop(SIZE), v2.RandomHorizontalFlip(), v2.PILToTensor()])
     dataset = hr.ShardDataset(shards, fields=("jpg", "cls"), transform=transform)
-    fast = list(hr.DataLoader(dataset, batch_size=16, shuffle=True, num_workers=2))
-    plain = list(hr.DataLoader(dataset, batch_size=16, shuffle=True, num_workers=0, fuse=False))
-    check(that=sum(len(labels) for _, labels in fast) == NUM, what="samples are missing")
+    fast: list[Any] = list(hr.DataLoader(dataset, batch_size=16, shuffle=True, num_workers=2))
+    plain: list[Any] = list(hr.DataLoader(dataset, batch_size=16, shuffle=True, num_workers=0, fuse=False))
+    check(that=len(torch.cat([labels for _, labels in fast])) == NUM, what="samples are missing")
     for (images, labels), (reference, expected) in zip(fast, plain, strict=True):
         check(that=images.shape[1:] == (3, SIZE, SIZE), what=f"shape {tuple(images.shape)}")
         check(that=bool((images == reference).all() and (labels == expected).all()), what="pixels or labels differ")

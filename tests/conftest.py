@@ -12,6 +12,9 @@ import pytest
 from headrace.cli.demo.photographs import make_photographs
 from tests.left_behind import left_behind, look
 
+# Processes that tests start run this checkout too.
+os.environ["PYTHONPATH"] = str(Path(__file__).parents[1] / "src")
+
 hypothesis.settings.register_profile(
     "bounded",
     max_examples=40,

@@ -42,7 +42,8 @@ def command(process: psutil.Process) -> str:
 
 
 def shared_memory() -> set[object]:
-    return set(SHARED_MEMORY.iterdir()) if SHARED_MEMORY.is_dir() else set()
+    """Segments; semaphores that lie beside them come and go with everybody on the machine."""
+    return {path for path in SHARED_MEMORY.glob("*") if not path.name.startswith("sem.")}
 
 
 def open_files() -> set[object]:
