@@ -12,7 +12,8 @@ constexpr size_t kBatch = 256 * 1024;
 constexpr size_t kShort = 3 * 512;
 }  // namespace
 
-Window::Window(Source& source) : source_(source), buffer_(new uint8_t[kLargestRead]) {}
+Window::Window(Source& source)
+    : source_(source), buffer_(new uint8_t[std::min<uint64_t>(kLargestRead, source.size())]) {}
 
 const uint8_t* Window::at(uint64_t offset, size_t num_bytes) {
   const uint64_t distance = std::min<uint64_t>(offset - last_offset_, uint64_t{1} << 40);
