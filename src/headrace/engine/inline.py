@@ -130,8 +130,9 @@ class InlineEngine:
         return StepStream(self.current)
 
     def close(self) -> None:
-        """Ends a running iteration and refuses new ones. Idempotent."""
+        """Ends a running iteration, frees memory that lies unused, and refuses new iterations. Idempotent."""
         self.closed = True
         if self.current is not None:
             self.current.close()
             self.current = None
+        self.slots.trim()

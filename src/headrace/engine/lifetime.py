@@ -66,8 +66,8 @@ class Lifetime:
 
     def abandon(self) -> None:
         """Closes without waiting and without a lock: for finalisers, which may run inside any code."""
-        if self.closed is None and not self.forked:
-            self.closed = LoaderClosedError
+        if not self.cleaning and not self.forked:
+            self.closed = self.closed or LoaderClosedError
             self.submit(self.sweep)
 
     def close(self, kind: type[LoaderClosedError]) -> None:

@@ -77,9 +77,14 @@ class ThreadGroup:
         target = flat + sum(lease.num_threads for lease in self.leases if lease.nested)
         while self.num_staying < target:
             thread = GroupThread(self, f"{self.name}-{next(self.numbers)}")
-            thread.start()
             self.threads.add(thread)
-            self.num_staying += 1
+            self.num_staying += 1  # before the start: after a Ctrl-C in the midst of it the thread is there
+            try:
+                thread.start()
+            except RuntimeError:
+                self.threads.discard(thread)
+                self.num_staying -= 1
+                raise
         while self.num_staying > target:
             self.jobs.put(None)
             self.num_staying -= 1

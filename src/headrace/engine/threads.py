@@ -86,11 +86,12 @@ class ThreadEngine:
         return stream
 
     def close(self) -> None:
-        """Ends a running iteration and refuses new ones. Idempotent."""
+        """Ends a running iteration, frees memory that lies unused, and refuses new iterations. Idempotent."""
         self.closed = True
         if self.flight is not None:
             self.flight.close()
             self.flight = None
+        self.options.slots.trim()
 
 
 def at_least_1(name: str, value: int) -> int:

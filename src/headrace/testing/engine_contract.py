@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import random
+import signal
 import tempfile
 import threading
 import time
@@ -105,10 +106,12 @@ def check_order(kit: EngineKit) -> None:
     """Batches come in the order of the steps, each once, whatever their steps take."""
     naps = random.Random(0)
     work = NumberWork(naps_s=tuple(naps.choice((0.0, 0.0, 0.001, 0.004)) for _ in range(31)))
+    before = workers_alive()
     for num in (0, 1, 2, 150):
         engine = kit.engine(work)
         expect(numbers(engine.run(StepSource(num))) == list(range(num)), f"{num} steps: wrong order or number")
         engine.close()
+        expect_idle(before)
 
 
 def check_several_epochs(kit: EngineKit) -> None:
@@ -349,7 +352,7 @@ def check_fork(kit: EngineKit) -> None:
         child = os.fork()
     if child == 0:
         os._exit(in_child(kit, engine, stream))
-    expect(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0, "the forked child failed")
+    expect(exit_code(child) == 0, "the forked child failed, or hung and was killed")
     seen += [delivered.step.index for delivered in stream]
     expect(seen == list(range(40)), f"the parent got {seen}")
     engine.close()
@@ -366,6 +369,16 @@ def in_child(kit: EngineKit, engine: Engine, stream: BatchStream) -> int:
     except BaseException:  # noqa: BLE001 - nothing may unwind into the parent's code
         return 1
     return 0
+
+
+def exit_code(child: int) -> int:
+    """Exit status of a child process, which is killed when it does not end."""
+    until_s = time.monotonic() + PATIENCE_S
+    while (ended := os.waitpid(child, os.WNOHANG))[0] == 0:
+        if time.monotonic() > until_s:
+            os.kill(child, signal.SIGKILL)
+        time.sleep(0.001)
+    return os.waitstatus_to_exitcode(ended[1])
 
 
 CHECKS: tuple[Check, ...] = (

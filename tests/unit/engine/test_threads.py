@@ -186,6 +186,25 @@ def test_ctrl_c_while_waiting_is_prompt(num_taken):
     expect_idle(before)
 
 
+def test_a_close_that_ctrl_c_has_cut_short_is_completed_when_the_stream_is_dropped():
+    before = workers_alive()
+    stream = make(NumberWork()).run(StepSource(1))
+    flight = stream.source.flight
+    expect_soon(lambda: flight.ended, "the steps are not pulled")
+    flight.lifetime.close(LoaderClosedError)
+    del stream
+    expect_idle(before)
+
+
+def test_a_closed_engine_keeps_no_memory():
+    slots = SlotPool()
+    engine = make(NumberWork(), slots=slots)
+    numbers(engine.run(StepSource(5)))
+    engine.close()
+    assert slots.free_bytes == 0
+    assert not slots.returned
+
+
 def test_close_in_another_thread_wakes_the_consumer():
     may_end = threading.Event()
     stream = make(Work(run=lambda _: may_end.wait(PATIENCE_S))).run(StepSource())
