@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from headrace._base.distinct import distinct
 from headrace._base.hashing import fold
 from headrace.contracts import I64, Allocate, BatchSource, ByteColumn, Column, Layout, SampleName, ValueColumn
 
@@ -79,7 +80,7 @@ class JoinedSource:
         """(rows, result) for each part that holds some of the ids."""
         of_part = np.searchsorted(self.ends, ids, side="right")
         results = []
-        for number in np.unique(of_part):
+        for number in distinct(of_part):
             rows = np.flatnonzero(of_part == number)
             start = int(self.ends[number - 1]) if number else 0
             results.append((rows, call(self.parts[number], ids[rows] - start)))

@@ -6,6 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
+from headrace._base.distinct import distinct
 from headrace.contracts import I64, Bools, Step
 from headrace.errors import OrderError
 from headrace.order.keys import full_key
@@ -152,9 +153,9 @@ class EpochOrder:
         rows = np.arange(first_row, last_row, dtype=np.int64)
         nodes, positions = self._partition.locate_rest(rows % self._num_rest)
         ids = np.empty_like(rows)
-        for node in np.unique(nodes):
+        for node in distinct(nodes):
             here = np.flatnonzero(nodes == node)
-            ids[here] = self._sequences.at(int(node), positions[here])
+            ids[here] = self._sequences.at(node, positions[here])
         return ids, rows < self._num_rest
 
 

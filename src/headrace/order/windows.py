@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from headrace._base.distinct import distinct
 from headrace._base.hashing import fold
 from headrace.contracts import I64, Layout
 from headrace.order.keys import window_keys
@@ -98,10 +99,10 @@ class WindowShuffle:
         """Windows of 2^16 samples and more: a computed permutation each."""
         windows = self._windows.index(positions)
         shuffled = np.empty_like(positions)
-        for window in np.unique(windows):
+        for window in distinct(windows):
             rows = np.flatnonzero(windows == window)
-            start, end = (int(self._windows.start(window + i)) for i in (0, 1))
-            key = int(window_keys(*self._where, window))
+            start, end = self._windows.start(np.array([window, window + 1], dtype=np.int64)).tolist()
+            key = int(window_keys(*self._where, np.array(window, dtype=np.int64)))
             shuffled[rows] = start + permutation(end - start, key).at(positions[rows] - start)
         return shuffled
 
@@ -109,9 +110,9 @@ class WindowShuffle:
         """Smaller windows: the stored permutations of a group of windows, kept for the next call."""
         groups = self._windows.index(positions) // self._group
         shuffled = np.empty_like(positions)
-        for group in np.unique(groups):
+        for group in distinct(groups):
             rows = np.flatnonzero(groups == group)
-            start, table = self._tables(int(group))
+            start, table = self._tables(group)
             shuffled[rows] = table[positions[rows] - start]
         return shuffled
 
