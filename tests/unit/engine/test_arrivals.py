@@ -31,3 +31,11 @@ def test_clearing_drops_all_and_wakes():
     threading.Timer(0.02, arrivals.clear).start()
     assert arrivals.take() is None
     assert arrivals.num_waiting() == 0
+
+
+def test_a_wait_with_a_time_limit_goes_on_until_something_arrives(monkeypatch):
+    """As on macOS, where a wait without one cannot be interrupted."""
+    monkeypatch.setattr("headrace.engine.arrivals.INTERRUPT_POLL_S", 0.005)
+    arrivals = Arrivals()
+    threading.Timer(0.03, arrivals.put, (Ending(0),)).start()
+    assert arrivals.take().position == 0
