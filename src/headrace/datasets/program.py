@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -19,6 +19,14 @@ from headrace.engine import Pool
 from headrace.errors import MissingFieldError
 from headrace.recipes import ImageProgram, Rows
 from headrace.recipes.randomness import sample_randomness
+
+Settle: TypeAlias = Callable[[int, list[Any], I64, BatchContext, RowFaults], list[Any]]
+"""Takes an image's place and what the Python part made of some rows, and runs what is fused after it."""
+
+
+def only_image(_row: int, images: Sequence[Any]) -> Any:
+    """The image alone, for a Python part that wants nothing else."""
+    return images[0]
 
 
 class SampleProgram:
@@ -81,7 +89,7 @@ class SampleProgram:
         """One image leaf that stands alone; its Python part, if any, gets the image."""
         program = self.images[place]
         if program.recipe.middle:
-            images = self._each_row((place,), lambda _row, images: images[0], program.middle, columns, context, faults)
+            images = self._each_row((place,), only_image, program.middle, columns, context, faults, self._settle_images)
             return self._finish(place, images, context, faults)
         started = perf_counter()
         rows = program.run(self._bytes(place, columns), context.keys, context.allocate, ragged=context.policy.ragged)
@@ -93,7 +101,8 @@ class SampleProgram:
     ) -> ProgramResult:
         """One image leaf whose Python part gets the whole sample."""
         make = self._sample_maker((place,), leaves)
-        samples = self._each_row((place,), make, self.images[place].middle, columns, context, faults)
+        middle = self.images[place].middle
+        samples = self._each_row((place,), make, middle, columns, context, faults, self._settle_samples)
         split = [None if row in faults else self.plan.shape.leaves(sample) for row, sample in enumerate(samples)]
         if any(parts is None and row not in faults for row, parts in enumerate(split)):
             return deliver_samples(self.plan.shape, samples, context, faults)
@@ -138,14 +147,16 @@ class SampleProgram:
         columns: Mapping[str, Column],
         context: BatchContext,
         faults: RowFaults,
+        settle: Settle | None = None,
     ) -> list[Any]:
         """What the Python part makes of each good row; None in the place of the others.
 
         Whole images are decoded and used up portion by portion, so that a batch of large ones never lies in memory
-        at once.
+        at once; where there are several, `settle` runs what is fused after the Python part on each.
         """
         values: list[Any] = [None] * faults.num_rows
-        for rows in self._portions(places, columns, faults.num_rows):
+        portions = self._portions(places, columns, faults.num_rows)
+        for rows in portions:
             images = [self._start(place, columns, context, faults, rows) for place in places]
             started = perf_counter()
             for at, row in enumerate(rows.tolist()):
@@ -156,7 +167,33 @@ class SampleProgram:
                 except Exception as error:  # noqa: BLE001 - whatever the user's transform raises belongs to this sample
                     faults.add_transform(row, error, self._name(places[0] if places else 0))
             context.recorder.add("transform", perf_counter() - started, items=len(rows))
+            if settle is not None and len(portions) > 1:
+                settled = settle(places[0], [values[row] for row in rows], rows, context, faults)
+                values[rows[0] : rows[-1] + 1] = settled
         return values
+
+    def _settle_images(
+        self, place: int, images: list[Any], rows: I64, context: BatchContext, faults: RowFaults
+    ) -> list[Any]:
+        settled = self.images[place].settle(images, rows, context.keys, context.allocate)
+        for value in settled:
+            if isinstance(value, Fault):
+                faults.add(value.row, value.error, self._name(place))
+        return settled
+
+    def _settle_samples(
+        self, place: int, samples: list[Any], rows: I64, context: BatchContext, faults: RowFaults
+    ) -> list[Any]:
+        """The same for the image of each sample; samples whose shape the user has changed stay as they are."""
+        split = [None if sample is None else self.plan.shape.leaves(sample) for sample in samples]
+        if any(parts is None and sample is not None for parts, sample in zip(split, samples, strict=True)):
+            return samples
+        images = [None if parts is None else parts[place] for parts in split]
+        settled = self._settle_images(place, images, rows, context, faults)
+        return [
+            None if parts is None else self.plan.shape.build([*parts[:place], image, *parts[place + 1 :]])
+            for parts, image in zip(split, settled, strict=True)
+        ]
 
     def _portions(self, places: Sequence[int], columns: Mapping[str, Column], num_rows: int) -> list[I64]:
         if not places:

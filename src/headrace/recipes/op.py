@@ -31,9 +31,7 @@ class Op:
     @property
     def name(self) -> str:
         """How an explanation or an error calls it."""
-        if hasattr(self.call, "__qualname__"):
-            return str(self.call.__qualname__)
-        return type(self.call).__name__
+        return str(getattr(self.call, "__name__", type(self.call).__name__))
 
 
 def torchvision_name(call: object) -> TorchvisionName | None:

@@ -15,7 +15,7 @@ from headrace.recipes.op import Op
 from headrace.recipes.prefix_runner import PrefixRunner
 from headrace.recipes.recipe import ImageRecipe
 from headrace.recipes.reference import apply_ops
-from headrace.recipes.rows import Rows
+from headrace.recipes.rows import Rows, Settled
 from headrace.recipes.span_runner import SpanRunner
 from headrace.recipes.stacking import Ragged, stack
 from headrace.recipes.suffix_runner import SuffixRunner
@@ -61,17 +61,27 @@ class ImageProgram:
             batch = self.prefix.run_whole(column, keys, allocate, channels_last=self.channels_last)
             if batch is not None:
                 return batch
-        values: list[Any] = []
-        for rows in self.portions(column):
-            images = self.start(column, keys, allocate, rows)
-            values += attempted(self.recipe.middle, images, rows.tolist(), keys[rows])
+        portions = self.portions(column)
+        if len(portions) == 1:
+            values = self.made(column, keys, allocate, portions[0])
+        else:
+            values = [
+                value
+                for rows in portions
+                for value in self.settle(self.made(column, keys, allocate, rows), rows, keys, allocate)
+            ]
         return self.finish(values, keys, allocate, ragged=ragged)
+
+    def made(self, column: ByteColumn, keys: U64, allocate: Allocate, rows: I64) -> list[Any]:
+        """What the middle makes of these rows, images alone."""
+        images = self.start(column, keys, allocate, rows)
+        return attempted(self.recipe.middle, images, rows.tolist(), keys[rows])
 
     def portions(self, column: ByteColumn) -> list[I64]:
         """The rows of a column, in order, in portions for `start`.
 
-        Where the Python part begins with whole images, a batch of them may be gigabytes: whoever goes on with one
-        portion before it starts the next holds about 200 MB of them at a time. Mostly there is one portion.
+        Where the Python part begins with whole images, a batch of them may be gigabytes. Mostly there is one portion;
+        where there are more, each goes through `start`, `middle` and `settle` before the next one is begun.
         """
         return self.prefix.portions(column)
 
@@ -98,11 +108,34 @@ class ImageProgram:
         """
         return apply_ops(self.recipe.middle, value, int(key))
 
+    def settle(self, values: Sequence[Any], rows: I64, keys: U64, allocate: Allocate) -> list[Any]:
+        """Runs the suffix on one of several portions, so that whole images need not wait for the rest of the batch.
+
+        Args:
+            values: What the middle gave, one for each of `rows`; a `Fault` or None stays as it is.
+            rows: Rows of the batch.
+            keys: Key of each sample of the batch.
+            allocate: Where memory comes from.
+
+        Returns:
+            Values for `finish`.
+        """
+        if not self.recipe.suffix.ops:
+            return list(values)
+        live = [at for at, value in enumerate(values) if value is not None and not isinstance(value, Fault)]
+        batch = self.finish([values[at] for at in live], keys[rows[live]], allocate, ragged="list")
+        settled = list(values)
+        for place, at in enumerate(live):
+            settled[at] = Settled(batch.values[place])
+        for fault in batch.faults:
+            settled[live[fault.row]] = Fault(row=int(rows[live[fault.row]]), error=fault.error)
+        return settled
+
     def finish(self, values: Sequence[Any], keys: U64, allocate: Allocate, *, ragged: Ragged = "refuse") -> Rows:
         """Runs the suffix on what the middle gave, and puts the batch together.
 
         Args:
-            values: One a row: an image of any kind, or a `Fault`.
+            values: One a row: an image of any kind, what `settle` made of it, or a `Fault`.
             keys: Key of each sample, shape (rows,).
             allocate: Where memory comes from.
             ragged: What images of different shapes become.
@@ -115,8 +148,7 @@ class ImageProgram:
             if batch is not None:
                 return batch
             values = attempted(self.recipe.suffix.ops, values, range(len(keys)), keys)
-        finals = [value if isinstance(value, Fault) else delivered(value) for value in values]
-        return stack(finals, allocate, channels_last=self.channels_last, ragged=ragged)
+        return stack([final(value) for value in values], allocate, channels_last=self.channels_last, ragged=ragged)
 
     def run_one(self, data: bytes | memoryview, key: int) -> Any:
         """One image through the reference path: Pillow and torchvision, with the draws of `key`.
@@ -132,11 +164,18 @@ class ImageProgram:
 
 
 def attempted(ops: Sequence[Op], values: Sequence[Any], rows: Iterable[int], keys: U64) -> list[Any]:
-    """Runs ops on each value that is not a fault; what fails becomes one."""
+    """Runs ops on each value that is neither a fault nor settled; what fails becomes a fault."""
     return [
-        value if isinstance(value, Fault) else attempt(ops, value, key, row)
+        value if isinstance(value, (Fault, Settled)) else attempt(ops, value, key, row)
         for value, row, key in zip(values, rows, keys.tolist(), strict=True)
     ]
+
+
+def final(value: Any) -> Any:
+    """What is delivered of a row: its fault, or its image."""
+    if isinstance(value, Settled):
+        return value.value
+    return value if isinstance(value, Fault) else delivered(value)
 
 
 def attempt(ops: Sequence[Op], value: Any, key: int, row: int) -> Any:

@@ -22,3 +22,10 @@ class Rows:
     params: I32 | None = None
     """Geometry of each row as the kernel reports it (`BatchReport.params`), shape (rows, 8); zeros where torchvision
     did the row. None where nothing was fused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """An image that has gone through the suffix before the rest of its batch."""
+
+    value: Any

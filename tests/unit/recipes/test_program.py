@@ -227,6 +227,31 @@ def test_large_images_are_decoded_in_portions(pool, monkeypatch):
     assert torch.equal(run(program, files).values, rows.values)
 
 
+def test_suffix_of_a_portion_does_not_wait_for_the_batch(pool, monkeypatch):
+    monkeypatch.setattr("headrace.recipes.prefix_runner.PORTION_PIXELS", 20_000)
+    alive = []
+
+    def watch(image):
+        alive.append(weakref.ref(image))
+        return image
+
+    transform = v1.Compose([watch, v1.RandomResizedCrop(16), v1.RandomHorizontalFlip(), v1.ToTensor()])
+    program = make(pool, transform)
+    assert [op.name for op in program.recipe.middle] == ["watch"]
+    files = [JPEG, b"x", JPEG, PNG, None, JPEG, JPEG, JPEG]
+    counts = []
+
+    def count(shape, dtype):
+        counts.append(sum(reference() is not None for reference in alive))
+        return allocate(shape, dtype)
+
+    rows = program.run(column(files), KEYS[: len(files)], count)
+    assert max(counts) < 5
+    assert [fault.row for fault in rows.faults] == [1, 4]
+    monkeypatch.undo()
+    assert torch.equal(run(program, files).values, rows.values)
+
+
 def test_images_of_a_fixed_size_are_one_portion(pool, monkeypatch):
     monkeypatch.setattr("headrace.recipes.prefix_runner.PORTION_PIXELS", 1)
     assert len(make(pool, PYTHON).portions(column([JPEG] * 5))) == 1
