@@ -5,8 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "bind/columns.h"
 #include "bind/bind.h"
+#include "bind/columns.h"
+#include "bind/gil.h"
 #include "io/files.h"
 #include "io/ranges.h"
 
@@ -24,7 +25,7 @@ auto read_ranges(const Input<int32_t>& fds, const Input<uint64_t>& offsets, cons
   }
   std::vector<int32_t> status(count);
   {
-    nb::gil_scoped_release release;
+    const GilReleased released;
     io::read_ranges({view(fds), view(offsets), view(sizes), view(addresses)}, status.data());
   }
   return to_numpy(std::move(status));
@@ -41,7 +42,7 @@ auto open_files(const nb::sequence& paths) {
   std::vector<uint64_t> sizes;
   std::vector<int32_t> errors;
   {
-    nb::gil_scoped_release release;
+    const GilReleased released;
     for (const std::string& name : names) {
       const io::Opened file = io::open_file(name);
       fds.push_back(file.fd);
@@ -53,7 +54,7 @@ auto open_files(const nb::sequence& paths) {
 }
 
 void close_files(const Input<int32_t>& fds) {
-  nb::gil_scoped_release release;
+  const GilReleased released;
   for (const int32_t fd : view(fds)) {
     if (fd >= 0) close(fd);
   }
@@ -63,7 +64,7 @@ nb::ndarray<nb::numpy, const uint8_t, nb::ndim<1>> map_file(const nb::bytes& pat
   const std::string name(path.c_str(), path.size());
   io::Map map;
   {
-    nb::gil_scoped_release release;
+    const GilReleased released;
     map = io::map_file(name);
   }
   if (map.error_number != 0) {
@@ -87,7 +88,7 @@ void bind_io(nb::module_& module) {
   module.def("close_files", &close_files, nb::arg("fds"));
   module.def("map_file", &map_file, nb::arg("path"));
   module.def("start_writeback", &io::start_writeback, nb::arg("fd"), nb::arg("offset"), nb::arg("size"),
-             nb::call_guard<nb::gil_scoped_release>());
+             nb::call_guard<GilReleased>());
 }
 
 }  // namespace headrace

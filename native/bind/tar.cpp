@@ -5,8 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "bind/columns.h"
 #include "bind/bind.h"
+#include "bind/columns.h"
+#include "bind/gil.h"
 #include "tar/group.h"
 #include "tar/locate.h"
 #include "tar/scan.h"
@@ -76,7 +77,7 @@ nb::dict index_tar(Read&& read) {
   tar::Scan scan;
   tar::Samples samples;
   {
-    nb::gil_scoped_release release;
+    const GilReleased released;
     scan = read();
     samples = tar::group(scan.members);
   }

@@ -72,7 +72,7 @@ OK: int  # 0
 UNSUPPORTED: int  # 1: not for this kernel (CMYK, 12-bit, arithmetic, lossless, not a JPEG): Pillow's turn
 CORRUPT: int  # 2
 OVER_LIMIT: int  # 3
-NEEDS_FULL: int  # 4: no end marker is found: Pillow's verdict decides
+NEEDS_FULL: int  # 4: no end marker is found, or damage was passed over: Pillow's verdict decides
 
 FILTER_NEAREST: int  # 0
 FILTER_BILINEAR: int  # 2, numbers as PIL.Image.Resampling has them
