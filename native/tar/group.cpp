@@ -58,6 +58,7 @@ class Grouper {
   Samples run() {
     find_runs();
     number_samples();
+    sort_members();
     fill();
     out_.fields = fields_.take_names();
     return std::move(out_);
@@ -113,37 +114,50 @@ class Grouper {
   }
 
   // A counting sort by sample; members of a sample stay in the order of the shard.
-  void fill() {
+  void sort_members() {
     out_.starts.assign(num_samples_ + 1, 0);
     for (size_t r = 0; r < runs_.size(); ++r) out_.starts[runs_[r].sample + 1] += run_length(r);
     std::partial_sum(out_.starts.begin(), out_.starts.end(), out_.starts.begin());
+    if (!out_.interleaved) return;  // they are in order already
     std::vector<uint32_t> next(out_.starts.begin(), out_.starts.end() - 1);
-    out_.offsets.resize(kept_.size());
-    out_.sizes.resize(kept_.size());
-    out_.field_ids.resize(kept_.size());
+    std::vector<uint32_t> sorted(kept_.size());
     for (size_t r = 0; r < runs_.size(); ++r) {
-      const uint32_t sample = runs_[r].sample;
-      for (uint32_t i = 0; i < run_length(r); ++i) place(kept_[runs_[r].first + i], sample, next[sample]++);
+      for (uint32_t i = 0; i < run_length(r); ++i) sorted[next[runs_[r].sample]++] = kept_[runs_[r].first + i];
+    }
+    kept_ = std::move(sorted);
+  }
+
+  void fill() {
+    out_.offsets.reserve(kept_.size());
+    out_.sizes.reserve(kept_.size());
+    out_.field_ids.reserve(kept_.size());
+    for (uint32_t sample = 0; sample < num_samples_; ++sample) {
+      for (uint32_t slot = out_.starts[sample]; slot < out_.starts[sample + 1]; ++slot) place(kept_[slot], sample);
     }
   }
 
-  void place(uint32_t member, uint32_t sample, uint32_t slot) {
+  void place(uint32_t member, uint32_t sample) {
     const std::string_view field = split_name(members_.name(member))->field;
     const uint32_t id = fields_.id(field);
-    const auto previous = out_.field_ids.begin() + out_.starts[sample];
-    const auto here = out_.field_ids.begin() + slot;
-    if (std::find(previous, here, id) != here) add_fault(ContentKind::kDuplicate, sample, member, "has a field twice");
-    if (is_dunder(field)) add_fault(ContentKind::kReserved, sample, member, "uses a reserved name as a field");
-    const uint32_t source = file_of(member, sample);
-    out_.field_ids[slot] = id;
-    out_.offsets[slot] = members_.offsets[source];
-    out_.sizes[slot] = members_.sizes[source];
+    if (id >= last_sample_.size()) last_sample_.resize(id + 1, kNone);
+    uint32_t source = member;
+    if (last_sample_[id] == sample) {
+      add_fault(ContentKind::kDuplicate, sample, member, "has a field twice");
+    } else if (is_dunder(field)) {
+      add_fault(ContentKind::kReserved, sample, member, "uses a reserved name as a field");
+    } else {
+      source = file_of(member, sample);
+    }
+    last_sample_[id] = sample;
+    out_.field_ids.push_back(id);
+    out_.offsets.push_back(members_.offsets[source]);
+    out_.sizes.push_back(members_.sizes[source]);
   }
 
   // The member whose bytes a member stands for: itself, or what a link leads to.
   uint32_t file_of(uint32_t member, uint32_t sample) {
     const MemberType type = members_.types[member];
-    if (type == MemberType::kFile) return member;
+    if (type == MemberType::kFile || type == MemberType::kCut) return member;
     if (type == MemberType::kOther) {
       add_fault(ContentKind::kUnsupported, sample, member, "holds a member that is neither a file nor a link");
       return member;
@@ -165,6 +179,7 @@ class Grouper {
   std::vector<uint32_t> kept_;  // members that belong to samples
   uint32_t num_samples_ = 0;
   FieldTable fields_;
+  std::vector<uint32_t> last_sample_;  // by field id: the sample that had it last
   Samples out_;
 };
 

@@ -168,6 +168,8 @@ class Scanner {
     if (!has_data) size = 0;
     // Compared without adding: a hostile size must not wrap around.
     if (*size > source_.size() - data_at || padded(*size) > source_.size() - data_at) {
+      push(header, data_at, 0);
+      scan_.members.types.back() = MemberType::kCut;
       return fail(FaultKind::kTruncated, at_, "ends inside the data or padding of a member");
     }
     if (scan_.members.count() >= kMostMembers) {

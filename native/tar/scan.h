@@ -20,7 +20,8 @@ struct Fault {
   std::string text;
 };
 
-enum class MemberType : uint8_t { kFile, kHardLink, kSymbolicLink, kDirectory, kOther };
+// kCut: the last one of a scan that ended inside its data. Its name shows where the sample before it ended.
+enum class MemberType : uint8_t { kFile, kHardLink, kSymbolicLink, kDirectory, kOther, kCut };
 
 // Members in the order of the shard, as flat columns.
 struct Members {
