@@ -20,14 +20,15 @@ class Window {
   static constexpr size_t kLargestRead = size_t{1} << 20;
 
  private:
-  size_t read_size(uint64_t offset, size_t num_bytes) const;
+  size_t read_size(uint64_t offset, size_t num_bytes, uint64_t distance) const;
 
   Source& source_;
   std::unique_ptr<uint8_t[]> buffer_;
   uint64_t start_ = 0;
   size_t filled_ = 0;
   uint64_t last_offset_ = 0;
-  uint64_t mean_distance_ = 0;  // between the offsets asked for, a running mean
+  uint64_t last_distance_ = 0;  // between the two offsets asked for last
+  uint64_t mean_distance_ = 0;  // a running mean of it
   int error_number_ = 0;
 };
 
