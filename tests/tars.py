@@ -32,5 +32,3 @@ def contents(path: Path) -> list[tuple[str, bytes]]:
     """Names and data of a tar, as tarfile reads them."""
     with tarfile.open(path) as tar:
         return [(info.name, tar.extractfile(info).read()) for info in tar if info.isreg()]  # type: ignore[union-attr]
-
-

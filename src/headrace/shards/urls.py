@@ -19,7 +19,6 @@ SUFFIXES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst")
 INDEX_NAME = "index.json"
 ACCEPTED = "a shard, a folder of .tar files, a pattern (`x-{000000..000146}.tar`, `x-*.tar`), an index.json, or a list"
 
-INNERMOST_BRACES = re.compile(r"\{([^{}]*)\}")
 RANGE = re.compile(r"(\d+)\.\.(\d+)")
 MOST_URLS = 10_000_000
 
@@ -67,23 +66,48 @@ def is_remote(url: str) -> bool:
 
 def expand_braces(text: str) -> Iterator[str]:
     """All names of a brace pattern, the last group counting fastest; a lone `{x}` stays as it is."""
-    found = next((m for m in INNERMOST_BRACES.finditer(text) if "," in m[1] or RANGE.fullmatch(m[1])), None)
-    if found is None:
-        yield text
-        return
-    for choice in choices_of(found[1]):
-        yield from expand_braces(text[: found.start()] + choice + text[found.end() :])
+    for start, end in groups_of(text):
+        inside = text[start + 1 : end]
+        choices = list(top_level_parts(inside))
+        if len(choices) > 1 or RANGE.fullmatch(inside):
+            middles: Iterable[str] = itertools.chain.from_iterable(map(expand_braces, choices))
+            if len(choices) == 1:
+                middles = range_of(inside)
+            tails = list(expand_braces(text[end + 1 :]))
+            yield from (text[:start] + middle + tail for middle in middles for tail in tails)
+            return
+    yield text
 
 
-def choices_of(group: str) -> Iterable[str]:
-    """What stands between braces: a range, as wide as its first end is written, or words between commas."""
-    numbers = RANGE.fullmatch(group)
-    if numbers is None:
-        return group.split(",")
-    first, last = int(numbers[1]), int(numbers[2])
+def groups_of(text: str) -> Iterator[tuple[int, int]]:
+    """First and last place of each pair of braces, in the order of their opening."""
+    for start, letter in enumerate(text):
+        depth = 0
+        for end in range(start, len(text)) if letter == "{" else ():
+            depth += (text[end] == "{") - (text[end] == "}")
+            if depth == 0:
+                yield start, end
+                break
+
+
+def top_level_parts(text: str) -> Iterator[str]:
+    """What stands between commas that lie in no further braces."""
+    start = depth = 0
+    for at, letter in enumerate(text):
+        depth += (letter == "{") - (letter == "}")
+        if letter == "," and depth == 0:
+            yield text[start:at]
+            start = at + 1
+    yield text[start:]
+
+
+def range_of(group: str) -> Iterable[str]:
+    """The numbers of `first..last`, as wide as its first end is written."""
+    ends = group.split("..")
+    first, last = int(ends[0]), int(ends[1])
     if abs(last - first) >= MOST_URLS:
         raise SourceError("a range names too many shards", got="{" + group + "}", accepted=f"{MOST_URLS} at most")
-    width = len(numbers[1]) if numbers[1].startswith("0") or len(numbers[1]) == len(numbers[2]) else 0
+    width = len(ends[0]) if ends[0].startswith("0") else 0
     step = 1 if last >= first else -1
     return (f"{number:0{width}d}" for number in range(first, last + step, step))
 

@@ -51,15 +51,16 @@ def streamed(path: Path, **options: object) -> dict[str, dict[str, bytes]]:
     return {sample.key: dict(sample.fields) for sample in iterate_shard(path, **options)}  # type: ignore[arg-type]
 
 
+FOUR_SAMPLES = [(f"{i:04d}.{field}", bytes([65 + i]) * 1000) for i in range(4) for field in ("jpg", "txt")]
+
+
 class TestCutShard:
     """4 samples of two members, cut after member 5 and 100 bytes later."""
-
-    members = [(f"{i:04d}.{field}", bytes([65 + i]) * 1000) for i in range(4) for field in ("jpg", "txt")]
 
     @pytest.mark.parametrize("extra", [0, 100, 600])
     def test_is_an_error_with_shard_offset_and_last_whole_sample(self, tmp_path: Path, extra: int) -> None:
         cut = 5 * 1536
-        shard = write(tmp_path / "x.tar", tar_of(self.members)[: cut + extra])
+        shard = write(tmp_path / "x.tar", tar_of(FOUR_SAMPLES)[: cut + extra])
         for read_it in (ShardIndex.open, lambda path: list(iterate_shard(path))):
             with pytest.raises(TruncatedShardError) as caught:
                 read_it(shard)
@@ -70,7 +71,7 @@ class TestCutShard:
 
     @pytest.mark.parametrize("extra", [0, 100])
     def test_skipping_keeps_two_samples_and_counts_one_fault(self, tmp_path: Path, extra: int) -> None:
-        shard = write(tmp_path / "x.tar", tar_of(self.members)[: 5 * 1536 + extra])
+        shard = write(tmp_path / "x.tar", tar_of(FOUR_SAMPLES)[: 5 * 1536 + extra])
         index = ShardIndex.open(shard, on_error="skip")
         assert index.keys(range(index.num_samples)) == ["0000", "0001"]
         assert len(index.faults) == 1
@@ -80,7 +81,7 @@ class TestCutShard:
 
 
 def test_overwritten_header_is_corrupt(tmp_path: Path) -> None:
-    data = bytearray(tar_of(TestCutShard.members))
+    data = bytearray(tar_of(FOUR_SAMPLES))
     data[4 * 1536 : 4 * 1536 + BLOCK] = b"\xff" * BLOCK
     shard = write(tmp_path / "x.tar", bytes(data))
     for read_it in (ShardIndex.open, lambda path: list(iterate_shard(path))):
@@ -134,9 +135,10 @@ def test_macos_companions_are_no_samples(tmp_path: Path) -> None:
 
 
 def test_keys_with_a_dot_are_refused_at_write(tmp_path: Path) -> None:
-    with pytest.raises(KeyRefusedError, match=r"img\.0000"), ShardWriter(tmp_path / "x-%03d.tar") as writer:
+    with ShardWriter(tmp_path / "x-%03d.tar", write_dataset_index=False) as writer:
         for i in range(10):
-            writer.write({"__key__": f"img.{i:04d}", "txt": "text"})
+            with pytest.raises(KeyRefusedError, match=rf"img\.{i:04d}"):
+                writer.write({"__key__": f"img.{i:04d}", "txt": "text"})
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
