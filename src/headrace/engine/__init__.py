@@ -4,7 +4,7 @@ from headrace._native import Pool
 from headrace.engine.budget import ByteBudget
 from headrace.engine.inline import InlineEngine
 from headrace.engine.native_pools import shared_native_pool
-from headrace.engine.shared import SHARED_BUDGET
+from headrace.engine.shared import SHARED_BUDGET, SHARED_SLOTS
 from headrace.engine.slots import SlotPool
 from headrace.engine.snapshot import DurationStats, QueueStats, StageStats, StatsSnapshot
 from headrace.engine.stats import Stats
@@ -13,6 +13,7 @@ from headrace.engine.threads import ThreadEngine
 
 __all__ = [
     "SHARED_BUDGET",
+    "SHARED_SLOTS",
     "ByteBudget",
     "DurationStats",
     "InlineEngine",

@@ -8,6 +8,7 @@ from typing import Protocol
 
 from headrace._base.forks import renew_after_fork
 from headrace.engine.budget import ByteBudget
+from headrace.engine.slots import SlotPool
 from headrace.engine.thread_group import ThreadGroup
 
 
@@ -59,5 +60,7 @@ class SharedWorkers:
 
 
 SHARED_WORKERS = SharedWorkers()
+SHARED_SLOTS = SlotPool()
+"""Batch memory of this process: what one loader gives back, another one may take."""
 SHARED_BUDGET = ByteBudget(1)
 """The budget of this process: as large as the largest limit among the loaders that are iterating."""

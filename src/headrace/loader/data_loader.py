@@ -10,6 +10,7 @@ import numpy as np
 from headrace.contracts import OnError, Tail
 from headrace.datasets.plan import DecodeOptions, Exif, Fuse, MemoryFormat
 from headrace.engine import InlineEngine, Stats, StatsSnapshot, ThreadEngine
+from headrace.engine.stats import Scope
 from headrace.errors import OptionError
 from headrace.loader.composition import Composition, compose
 from headrace.loader.explain import explain
@@ -135,6 +136,7 @@ class DataLoader(Generic[T]):
         composition = self._composition()
         if self._engine is None:
             self._engine = make_engine(composition, self._stats)
+        self._stats.begin_epoch()
         stream = self._engine.run(composition.steps.steps(self._progress.begin()))
         return LoaderIterator(stream, self._progress, composition.topology.rank)
 
@@ -160,9 +162,13 @@ class DataLoader(Generic[T]):
         """What was decided and why, at most fifteen lines."""
         return explain(self._composition(), self._progress.upcoming)
 
-    def stats(self) -> StatsSnapshot:
-        """What each stage did so far: busy and waiting time, items, bytes, queue fill, percentiles."""
-        return self._stats.snapshot()
+    def stats(self, scope: Scope = "total") -> StatsSnapshot:
+        """What each stage did: busy and waiting time, items, bytes, queue fill, percentiles.
+
+        Args:
+            scope: "total": since the loader was made; "epoch": since the last `iter`.
+        """
+        return self._stats.snapshot(scope)
 
     def close(self) -> None:
         """Ends the live iterator, if any, and frees what it held. The loader can be iterated again."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from headrace.contracts import Recorder, Step
-from headrace.engine import SHARED_BUDGET, InlineEngine, SlotPool, Stats, ThreadEngine, shared_native_pool
+from headrace.engine import SHARED_BUDGET, SHARED_SLOTS, InlineEngine, Stats, ThreadEngine, shared_native_pool
 from headrace.loader.composition import Composition
 from headrace.loader.made import Made
 
@@ -17,13 +17,13 @@ def make_engine(composition: Composition, recorder: Recorder) -> ThreadEngine | 
     work = composition.make_work(recorder)
     resources = partial(shared_native_pool, workers.num_workers)
     if workers.num_workers == 0:
-        return InlineEngine(work, slots=SlotPool(), recorder=recorder, resources=resources)
+        return InlineEngine(work, slots=SHARED_SLOTS, recorder=recorder, resources=resources)
     return ThreadEngine(
         work,
         num_workers=workers.num_workers,
         num_io_threads=workers.num_io_threads,
         budget=SHARED_BUDGET,
-        slots=SlotPool(),
+        slots=SHARED_SLOTS,
         recorder=recorder,
         limit_bytes=memory.size_bytes,
         max_in_flight=workers.max_in_flight,
@@ -35,7 +35,7 @@ def make_engine(composition: Composition, recorder: Recorder) -> ThreadEngine | 
 def make_one(composition: Composition, step: Step) -> Made:
     """One step in the caller's thread, measured nowhere."""
     recorder = Stats()
-    engine = InlineEngine(composition.make_work(recorder), slots=SlotPool(), recorder=recorder)
+    engine = InlineEngine(composition.make_work(recorder), slots=SHARED_SLOTS, recorder=recorder)
     steps: Iterator[Step] = iter((step,))
     with engine.run(steps) as stream:
         made: Made = next(stream).batch

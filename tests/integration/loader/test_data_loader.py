@@ -234,6 +234,9 @@ def test_stats_count_what_was_done():
     assert stages["dataset"].items == 10
     assert stages["deliver"].items == 10
     assert stages["run"].busy.num == 3
+    list(loader)
+    assert loader.stats().stages["deliver"].items == 20
+    assert loader.stats("epoch").stages["deliver"].items == 10
 
 
 def test_valid_marks_padding_of_ranks():
