@@ -6,17 +6,17 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-import headrace as hr
 from benchmarks.works import BATCH_SIZE, NUM_WORKERS, pillow_transform
+from headrace import DataLoader, ShardDataset
 
 
-def open_loader(shards: list[str], num_workers: int = NUM_WORKERS) -> hr.DataLoader[Any]:
+def open_loader(shards: list[str], num_workers: int = NUM_WORKERS) -> DataLoader[Any]:
     """A shuffling loader over these shards."""
-    dataset = hr.ShardDataset(shards, fields=("jpg", "cls"), transform=pillow_transform("crop"))
-    return hr.DataLoader(dataset, batch_size=BATCH_SIZE, shuffle=True, drop_last=True, num_workers=num_workers)
+    dataset = ShardDataset(shards, fields=("jpg", "cls"), transform=pillow_transform("crop"))
+    return DataLoader(dataset, batch_size=BATCH_SIZE, shuffle=True, drop_last=True, num_workers=num_workers)
 
 
-def forever(loader: hr.DataLoader[Any]) -> Iterator[Any]:
+def forever(loader: DataLoader[Any]) -> Iterator[Any]:
     """Batches, epoch after epoch."""
     while True:
         yield from loader

@@ -26,7 +26,7 @@ from benchmarks.works import WORKS
 
 COMPARED = {
     "crop": NAMES,
-    "center": ("headrace_shards", "headrace_folder", "torch_pillow", "torch_io", "dali"),
+    "center": ("headrace_shards", "torch_pillow", "torch_io"),
     "augment": ("headrace_shards", "torch_pillow", "torch_io"),
 }
 """Loaders of each work; the first compares all, the others those that their promise names."""

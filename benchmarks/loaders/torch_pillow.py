@@ -11,7 +11,7 @@ from torchvision.datasets import ImageFolder
 
 from benchmarks.works import BATCH_SIZE, NUM_WORKERS, pillow_transform
 
-SETTINGS = ("prefetch 2", "prefetch 4")
+SETTINGS = ("prefetch 4",)
 
 
 def prepare(photographs: Path, folder: Path) -> None:
