@@ -314,3 +314,12 @@ def test_several_threads_give_the_same(pool):
         assert torch.equal(run(make(pool, CROP), files).values, run(make(many, CROP), files).values)
     finally:
         many.close()
+
+
+def test_dct_scaling_gives_other_pixels_that_look_alike(pool):
+    files = [KINDS["jpeg 4:2:0"](photograph(480, 480))] * 4
+    exact, scaled = (
+        run(make(pool, v1.Resize((60, 60)), dct_scaling=scaling), files).values for scaling in (False, True)
+    )
+    difference = (exact.int() - scaled.int()).abs().float()
+    assert 0 < difference.mean() < 5
