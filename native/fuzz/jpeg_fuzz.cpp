@@ -1,10 +1,13 @@
 // The JPEG batch kernel on hostile bytes. The last four bytes choose what is done to the image.
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <utility>
 #include <vector>
 
+#include "fuzz/plain_decode.h"
 #include "fuzz/target.h"
+#include "jpeg/decoder.h"
 #include "kernel/batch.h"
 #include "kernel/whole.h"
 
@@ -112,6 +115,27 @@ void try_image(Pool& pool, const Input& input, const uint8_t* choices) {
   promise(full.status == kOk && full.row == result.row, "a partial decode gives the pixels of a full one");
 }
 
+// Our own entropy decoding, skipping and cropping against libjpeg's decoding of all that comes before.
+void try_region(const std::vector<uint8_t>& file, const uint8_t* choices) {
+  Decoder decoder;
+  if (!decoder.open(file.data(), file.size(), false, small_limits()).ok()) return;
+  const int scale = 1 << choices[1] % 4;
+  const int width = Decoder::scaled(decoder.header().width, scale);
+  const int height = Decoder::scaled(decoder.header().height, scale);
+  const int left = choices[0] % width, top = choices[2] % height;
+  const Window region{left, top, 1 + choices[3] % (width - left), 1 + choices[0] % (height - top)};
+  Surface surface;
+  Pixels pixels;
+  if (!decoder.read(region, scale, surface, pixels).ok()) return;
+  PlainDecode plain;
+  promise(plain.run(file.data(), file.size(), scale, region.top + region.height), "libjpeg decodes it too, unharmed");
+  for (int y = 0; y < region.height; ++y) {
+    const uint8_t* row = pixels.data + y * pixels.stride;
+    const bool same = std::memcmp(row, plain.pixel(region.left, region.top + y), size_t{4} * region.width) == 0;
+    promise(same, "a region has the pixels that libjpeg gives");
+  }
+}
+
 }  // namespace
 }  // namespace headrace
 
@@ -130,5 +154,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   uint8_t status = 0;
   probe_headers({1, &input.address, &input.size}, &probe, &status);
   try_image(pool, input, choices);
+  try_region(file, choices);
   return 0;
 }

@@ -16,6 +16,18 @@ bool looks_like_jpeg(const uint8_t* data, size_t size) {
 
 Outcome unsupported(std::string message) { return {.status = Status::unsupported, .message = std::move(message)}; }
 
+// Gives back what an image took (all coefficients of a progressive one), not only when the next one comes.
+class Abandoned {
+ public:
+  explicit Abandoned(jpeg_decompress_struct& cinfo) : cinfo_(cinfo) {}
+  ~Abandoned() { jpeg_abort_decompress(&cinfo_); }
+  Abandoned(const Abandoned&) = delete;
+  Abandoned& operator=(const Abandoned&) = delete;
+
+ private:
+  jpeg_decompress_struct& cinfo_;
+};
+
 Outcome over_limit(std::string message) { return {.status = Status::over_limit, .message = std::move(message)}; }
 
 }  // namespace
@@ -181,6 +193,7 @@ void Decoder::read_rows(uint8_t* out, size_t stride, int num_rows) {
 }
 
 Outcome Decoder::read(Window region, int scale, Surface& surface, Pixels& pixels) {
+  const Abandoned abandoned(cinfo_);
   if (Outcome outcome = check_end(); !outcome.ok()) return outcome;
   const bool own_scan = BaselineScan::knows(&cinfo_);
   Outcome outcome = read_region(region, scale, own_scan, surface, pixels);
@@ -214,6 +227,7 @@ Outcome Decoder::read_region(const Window& region, int scale, bool own_scan, Sur
 }
 
 Outcome Decoder::read_all(uint8_t* out) {
+  const Abandoned abandoned(cinfo_);
   if (Outcome outcome = check_end(); !outcome.ok()) return outcome;
   if (BaselineScan::knows(&cinfo_)) {
     if (read_all_rows(out, true)) return {};
