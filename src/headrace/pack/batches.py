@@ -91,7 +91,7 @@ def fields_of(catalog: Catalog, sample: int, contents: dict[int, Content]) -> di
 def read_parts(catalog: Catalog, rows: I64, buffer: U8, starts: I64) -> None:
     """Fills the buffer with the parts that lie in files; part i begins at `starts[i]`."""
     file_ids, which = np.unique(catalog.file_ids[rows], return_inverse=True)
-    with open_all([f"{catalog.root}/{catalog.paths[file_id]}" for file_id in file_ids.tolist()]) as files:
+    with open_all([catalog.path(file_id) for file_id in file_ids.tolist()]) as files:
         changed = np.flatnonzero(catalog.whole[rows] & (files.sizes[which] != catalog.sizes[rows]))
         if len(changed):
             raise other_size(files.paths[which[changed[0]]])

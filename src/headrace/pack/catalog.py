@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -48,7 +49,7 @@ class Catalog:
     whole: npt.NDArray[np.bool_]
     """Whether the part is its whole file."""
     root: str
-    """Absolute path of the folder that `paths` are relative to."""
+    """Absolute path of the folder that `paths` are relative to, where they are not absolute themselves."""
     paths: Sequence[str]
     mtimes_ns: I64
     inline: Sequence[bytes]
@@ -62,8 +63,12 @@ class Catalog:
         offset, file_id = int(self.offsets[row]), int(self.file_ids[row])
         if file_id == INLINE:
             return Part(field=name, size_bytes=size, path=None, data=self.inline[offset])
-        path = f"{self.root}/{self.paths[file_id]}"
-        return Part(field=name, size_bytes=size, path=path, offset=offset, whole=bool(self.whole[row]))
+        path, whole = self.path(file_id), bool(self.whole[row])
+        return Part(field=name, size_bytes=size, path=path, offset=offset, whole=whole)
+
+    def path(self, file_id: int) -> str:
+        """The path of a file: below the root, unless it is absolute."""
+        return os.path.join(self.root, self.paths[file_id])  # noqa: PTH118 - once a file
 
     def parts(self, sample: int) -> list[Part]:
         """The fields of a sample, in the order in which they are written."""

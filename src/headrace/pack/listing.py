@@ -31,17 +31,19 @@ class ListSource:
         """Reads the list and looks at every file that it names."""
         if not Path(path).is_file():
             raise SourceError("the list does not exist", path=path)
-        names, rows = read_rows(path)
+        column_names, rows = read_rows(path)
         if not rows:
             raise SourceError("the list has no rows", path=path)
-        columns = find_columns(names, options.list_options, path)
-        root, relative = resolve(rows, columns.path, path)
-        files = look_at(rows, [f"{root}/{name}" for name in relative], path, on_found)
+        columns = find_columns(column_names, options.list_options, path)
+        base = Path(path).absolute().parent
+        given = paths_of(rows, columns.path, path)
+        files = look_at(rows, [str(base / name) for name in given], path, on_found)
         labels, class_names = number_labels(rows, columns.label, path) if columns.label else (None, None)
-        builder = CatalogBuilder(root)
-        for position, (row, name, file) in enumerate(zip(rows, relative, files, strict=True)):
+        builder = CatalogBuilder(str(base))
+        rows_and_files = zip(rows, given, names_of(given, str(base)), files, strict=True)
+        for position, (row, place, name, file) in enumerate(rows_and_files):
             key, extension = key_of(row, name, columns, options, path)
-            builder.add_file(extension, name, file.size_bytes, file.mtime_ns)
+            builder.add_file(extension, place, file.size_bytes, file.mtime_ns)
             if labels is not None:
                 builder.add_bytes("cls", str(labels[position]).encode())
             add_columns(builder, row, columns)
@@ -52,22 +54,22 @@ class ListSource:
         return Scan(catalog=builder.build(), class_names=class_names, notes=(meaning(columns),))
 
 
-def resolve(rows: Sequence[Row], column: str, path: str) -> tuple[str, list[str]]:
-    """Root, and the path of each row relative to it.
-
-    The root is the folder of the list, or the folder that holds all files where some lie elsewhere.
-    """
-    base = str(Path(path).absolute().parent)
-    absolute = []
+def paths_of(rows: Sequence[Row], column: str, path: str) -> list[str]:
+    """The path of each row as the list has it."""
     for row in rows:
         value = row.values.get(column)
         if not isinstance(value, str) or not value:
             raise SourceError("a row without a path", got=repr(value), path=path, line=row.line, column=column)
-        absolute.append(os.path.normpath(f"{base}/{value}" if not value.startswith("/") else value))
+    return [row.values[column] for row in rows]
+
+
+def names_of(given: Sequence[str], base: str) -> list[str]:
+    """What each path is called: relative to the list's folder, or to what holds all files where some lie elsewhere."""
+    absolute = [os.path.normpath(os.path.join(base, name)) for name in given]  # noqa: PTH118 - paths are text here
     root = base
     if not all(name.startswith(base.rstrip("/") + "/") for name in absolute):
-        root = os.path.commonpath([str(Path(name).parent) for name in absolute])
-    return root, [os.path.relpath(name, root) for name in absolute]
+        root = os.path.commonpath([Path(name).parent for name in absolute])
+    return [os.path.relpath(name, root) for name in absolute]
 
 
 def look_at(rows: Sequence[Row], paths: Sequence[str], path: str, on_found: Callable[[int], None]) -> list[FileEntry]:

@@ -41,9 +41,7 @@ def pack(
 ) -> PackReport:
     """Packs a source into shards, with their indices and a dataset index.
 
-    The same source and options give the same bytes, with any number of workers, on any machine (where images are
-    resized: with the same Pillow). Stopped at any point, the same call goes on where it stopped. Nothing appears
-    under its final name before it is complete.
+    The same source and options give the same bytes. Stopped at any point, the same call goes on where it stopped.
 
     Args:
         source: A folder tree of classes, a folder of sibling files, a list, or shards.

@@ -41,7 +41,7 @@ def add_shard(builder: CatalogBuilder, shard: str, root: str) -> int:
     """Adds the samples of one shard; returns their number."""
     index = ShardIndex.open(shard)
     table = index.table
-    file_id = builder.open_file(os.path.relpath(shard, root), Path(shard).stat().st_mtime_ns)
+    file_id = builder.open_file(shard.removeprefix(f"{root}/"), Path(shard).stat().st_mtime_ns)
     starts = table.sample_starts.tolist()
     rows = zip(table.field_ids.tolist(), table.offsets.tolist(), table.sizes.tolist(), strict=True)
     for sample in range(index.num_samples):

@@ -170,13 +170,12 @@ def redirect(catalog: Catalog, segments: list[Segment], folder: Path) -> Catalog
     sizes, offsets = catalog.sizes.copy(), catalog.offsets.copy()
     file_ids, whole = catalog.file_ids.copy(), catalog.whole.copy()
     paths = list(catalog.paths)
-    place = os.path.relpath(folder.absolute(), catalog.root)
     for number, segment in enumerate(segments):
         rows = np.array(segment.rows, dtype=np.int64)
         ends = np.cumsum(np.array(segment.sizes, dtype=np.int64))
         sizes[rows], offsets[rows] = segment.sizes, ends - segment.sizes
         file_ids[rows], whole[rows] = len(paths), False
-        paths.append(f"{place}/{number:06d}.bin")
+        paths.append(str(folder.absolute() / f"{number:06d}.bin"))
     return replace(catalog, sizes=sizes, offsets=offsets, file_ids=file_ids, whole=whole, paths=paths)
 
 

@@ -436,6 +436,12 @@ def test_images_shrink_only_and_keep_orientation_and_colour(photographs, tmp_pat
     assert not list((tmp_path / "out").glob(".*spool*"))
 
 
+def test_a_source_behind_a_link_is_resized_too(photographs, tmp_path, members):
+    (tmp_path / "link").symlink_to(photographs)
+    pack(str(tmp_path / "link"), str(tmp_path / "out"), PackOptions(resize=ResizeOptions(shorter_px=32)))
+    assert len(members(tmp_path / "out")) == 120
+
+
 def test_a_damaged_image_is_named_or_kept_on_request(photographs, tmp_path, members):
     shutil.copytree(photographs, tmp_path / "in")
     victim = sorted((tmp_path / "in").rglob("*.jpg"))[7]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -69,6 +70,14 @@ def test_paths_outside_of_the_folder_of_the_list(tree, tmp_path):
     assert list(scan(folder / "lists" / "l.csv").catalog.keys) == ["1"]
     (tmp_path / "abs.csv").write_text(f"path\n{folder}/img/1.jpg\n{folder}/other/3.png\n")
     assert list(scan(tmp_path / "abs.csv").catalog.keys) == ["source/img/1", "source/other/3"]
+
+
+def test_paths_are_followed_as_the_system_does_it(tree, tmp_path):
+    folder = tree({"real/deep/l.csv": b"path\n../1.jpg\n", "real/1.jpg": b"x"})
+    (tmp_path / "link").symlink_to(folder / "real" / "deep")
+    found = scan(tmp_path / "link" / "l.csv")
+    assert list(found.catalog.keys) == ["1"]
+    assert Path(found.catalog.part(0).path).read_bytes() == b"x"
 
 
 def test_missing_files_are_counted_and_named_with_line(tree):
