@@ -62,9 +62,10 @@ class LazyGroup(TyperGroup):
 def load(name: str) -> Any:
     """The command of this name with all its options."""
     entry = COMMANDS[name]
-    function = getattr(import_module(entry.module), entry.function)
+    module = import_module(entry.module)
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
-    app.command(name)(guarded(function))
+    epilog = "\n\n".join(["Examples:", *getattr(module, "EXAMPLES", (f"headrace {name}",))])
+    app.command(name, epilog=epilog)(guarded(getattr(module, entry.function)))
     return typer.main.get_command(app)
 
 

@@ -9,6 +9,11 @@ import typer
 
 from headrace.cli.output import AsJson
 
+EXAMPLES = (
+    "headrace bench shards/train",
+    "headrace bench 'shards/train-{000000..000146}.tar' --workers 8 --seconds 30 --json",
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bench:
@@ -37,12 +42,6 @@ def bench(
 
     The work is that of a common training: RandomResizedCrop, flip, float, normalised, batches of 64. Busy time adds up
     over threads. `deliver` waits when no batch is ready, which here is always: this trainer does nothing else.
-
-    Examples:
-
-        headrace bench shards/train
-
-        headrace bench 'shards/train-{000000..000146}.tar' --workers 8 --seconds 30 --json
     """
     from headrace.cli.images import open_images
     from headrace.cli.output import progress, show

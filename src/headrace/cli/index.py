@@ -14,6 +14,11 @@ from headrace.errors import StorageError
 from headrace.shards import DatasetIndex, expand_urls
 from headrace.shards.urls import INDEX_NAME
 
+EXAMPLES = (
+    "headrace index shards/train",
+    "headrace index 'shards/train-{000000..000146}.tar' --no-dataset-index",
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Indexed:
@@ -40,12 +45,6 @@ def index(
 
     With indices, training starts at once; without, the first start scans the shards. Shards whose index is there and
     fresh are not scanned again. Where the folder cannot be written to, shard indices go to the cache folder.
-
-    Examples:
-
-        headrace index shards/train
-
-        headrace index 'shards/train-{000000..000146}.tar' --no-dataset-index
     """
     names = expand_urls(shards)
     with progress() as display:

@@ -12,6 +12,11 @@ from headrace.cli.output import AsJson, note, progress, show
 from headrace.pack import advise
 from headrace.shards import DatasetIndex, ShardIndex, expand_urls
 
+EXAMPLES = (
+    "headrace info shards/train",
+    "headrace info 'shards/train-{000000..000146}.tar' --ranks 64",
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
@@ -46,14 +51,7 @@ def info(
     ranks: Annotated[int | None, typer.Option(min=1, help="Ranks that will train: are there enough shards?")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Shows what is in shards: how many samples, which fields, how large, and what to mend before training.
-
-    Examples:
-
-        headrace info shards/train
-
-        headrace info 'shards/train-{000000..000146}.tar' --ranks 64
-    """
+    """Shows what is in shards: how many samples, which fields, how large, and what to mend before training."""
     names = expand_urls(shards)
     with progress() as display:
         bar = display.add_task("Reading indices", total=len(names))

@@ -43,10 +43,10 @@ def measure(loader: Iterable[Any], duration_s: float) -> Timing:
 
 
 def num_rows(batch: Any) -> int:
-    """Samples of a batch: the length of its first field."""
-    if isinstance(batch, dict):
-        return num_rows(next(iter(batch.values())))
-    return num_rows(batch[0]) if isinstance(batch, (tuple, list)) else len(batch)
+    """Samples of a batch: the length of its first array or tensor."""
+    while isinstance(batch, (dict, tuple, list)):
+        batch = next(iter(batch.values() if isinstance(batch, dict) else batch))
+    return len(batch)
 
 
 def together(timings: list[Timing]) -> Timing:

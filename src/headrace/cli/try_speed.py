@@ -9,6 +9,11 @@ import typer
 
 from headrace.cli.output import AsJson
 
+EXAMPLES = (
+    "headrace try photos/train",
+    "headrace try 'shards/train-{000000..000146}.tar' --seconds 20 --workers 8",
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
@@ -43,12 +48,6 @@ def try_speed(
 
     Both loaders do the same work with the same number of workers: read, decode, RandomResizedCrop, flip, normalise,
     batch. They take turns, so that neither alone has the files in memory already. Nothing is written.
-
-    Examples:
-
-        headrace try photos/train
-
-        headrace try 'shards/train-{000000..000146}.tar' --seconds 20 --workers 8
     """
     from headrace._base.machine import affinity_cpus
     from headrace.cli.images import open_images
