@@ -1,4 +1,4 @@
-"""What each stage of the kernel takes on one core, and what torchvision and Pillow take for the same, image by image.
+"""Processor time of each stage of the kernel, and what torchvision and Pillow take for the same, image by image.
 
 Builds and runs `native/bench/stages.cpp`: RandomResizedCrop(224) and a flip of real photographs, uint8 planes. The
 peers get the same boxes. How threads add up is measured by `benchmarks.loader_vs_kernel`.
@@ -53,7 +53,7 @@ def build_stages() -> Path:
 
 
 def our_stages(files: list[Path], num_rounds: int) -> dict[str, float]:
-    """Milliseconds an image of each stage, median over the rounds."""
+    """Milliseconds of processor time an image of each stage, median over the rounds."""
     done = subprocess.run([build_stages(), str(num_rounds), *files], stdout=subprocess.PIPE, text=True, check=True)
     return {name: statistics.median(rounds) for name, rounds in json.loads(done.stdout).items()}
 
@@ -71,13 +71,13 @@ def drawn_boxes(encoded: list[bytes]) -> list[Box]:
 
 
 def median_ms(work: Callable[[int], object], num_images: int, num_rounds: int) -> float:
-    """Milliseconds an image, median over the rounds."""
+    """Milliseconds of processor time an image, median over the rounds."""
     rounds = []
     for _ in range(num_rounds):
-        began = time.perf_counter()
+        began = time.process_time()
         for number in range(num_images):
             work(number)
-        rounds.append((time.perf_counter() - began) / num_images * 1e3)
+        rounds.append((time.process_time() - began) / num_images * 1e3)
     return statistics.median(rounds)
 
 
