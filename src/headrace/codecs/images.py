@@ -13,7 +13,7 @@ import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from headrace.contracts import Exif, ImageLimits
-from headrace.errors import CorruptImageError, ImageLimitError, UnsupportedImageError, WriteError
+from headrace.errors import CorruptImageError, DecodeError, ImageLimitError, UnsupportedImageError, WriteError
 
 REFUSED_FORMATS = frozenset({"EPS"})
 """Pillow hands these to an external program (Ghostscript); bytes that lie about their name must not start one."""
@@ -21,6 +21,9 @@ REFUSED_FORMATS = frozenset({"EPS"})
 START_OF_SCAN = b"\xff\xda"
 """JPEG marker before each scan. Inside entropy-coded data 0xff is always followed by 0x00 or a restart marker, so
 counting these bytes never counts too few."""
+
+SIGNATURES = {b"\xff\xd8\xff": "JPEG", b"\x89PNG\r\n\x1a\n": "PNG", b"GIF8": "GIF"}
+"""First bytes of common formats, to tell a damaged header from something that never was an image."""
 
 FORMAT_OF_EXTENSION = {
     "avif": "AVIF",
@@ -90,11 +93,7 @@ def open_header(data: bytes | memoryview) -> Image.Image:
     try:
         return Image.open(io.BytesIO(data), formats=formats)
     except UnidentifiedImageError as error:
-        raise UnsupportedImageError(
-            "these bytes are no image that Pillow knows",
-            got=f"{len(data)} bytes that start with {bytes(data[:16])!r}" if len(data) else "0 bytes",
-            remedy="Check that the field really is an image, and that it was written whole.",
-        ) from error
+        raise unidentified(bytes(data[:16]), len(data)) from error
     except Image.DecompressionBombError as error:
         raise ImageLimitError(
             f"the header claims more pixels than Pillow accepts: {error}",
@@ -102,6 +101,18 @@ def open_header(data: bytes | memoryview) -> Image.Image:
         ) from error
     except Exception as error:  # Pillow's plugins raise any kind on damaged bytes
         raise CorruptImageError(f"the image header is damaged: {error}", got=f"{len(data)} bytes") from error
+
+
+def unidentified(head: bytes, size_bytes: int) -> DecodeError:
+    """The error of bytes that no decoder takes: a damaged header of a format that we know, or no image at all."""
+    for signature, name in SIGNATURES.items():
+        if head.startswith(signature):
+            return CorruptImageError(f"the header of this {name} image is damaged", got=f"{size_bytes} bytes")
+    return UnsupportedImageError(
+        "these bytes are no image that Pillow knows",
+        got=f"{size_bytes} bytes that start with {head!r}" if size_bytes else "0 bytes",
+        remedy="Check that the field really is an image, and that it was written whole.",
+    )
 
 
 def check_limits(image: Image.Image, data: bytes | memoryview, limits: ImageLimits) -> None:

@@ -48,6 +48,14 @@ def test_bytes_that_are_no_image(data):
         decode_image(data)
 
 
+def test_damaged_header_of_a_known_format_is_corrupt():
+    for kind in ("jpeg 4:2:0", "png"):
+        data = bytearray(KINDS[kind](IMAGE))
+        data[12:40] = bytes(28)
+        with pytest.raises(CorruptImageError):
+            decode_image(bytes(data[:60]))
+
+
 def test_first_bytes_are_shown_where_no_image_is_found():
     with pytest.raises(UnsupportedImageError, match="<html>"):
         decode_image(b"<html>not found</html>")
