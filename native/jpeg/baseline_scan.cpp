@@ -2,13 +2,11 @@
 
 #include "jpeg/failure.h"
 
-#if !defined(LIBJPEG_TURBO_VERSION_NUMBER) || LIBJPEG_TURBO_VERSION_NUMBER < 2000000 || \
-    LIBJPEG_TURBO_VERSION_NUMBER >= 4000000
-#error "jpeg_entropy_decoder has been compared with libjpeg-turbo 2.x and 3.x only"
-#endif
-
 namespace headrace {
 namespace {
+
+// The versions whose interface has been compared with ours; others keep their own entropy decoder.
+constexpr bool kHasKnownInterface = LIBJPEG_TURBO_VERSION_NUMBER >= 2000000 && LIBJPEG_TURBO_VERSION_NUMBER < 4000000;
 
 // Where the coefficients lie in a block, in the order in which they are sent (T.81, figure A.6).
 constexpr uint8_t kZigZag[64] = {0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33, 40, 48,
@@ -110,7 +108,7 @@ constexpr auto decode_blocks_best = decode_blocks_plain;
 }  // namespace
 
 bool BaselineScan::knows(j_decompress_ptr cinfo) {
-  return !cinfo->progressive_mode && !cinfo->arith_code && !jpeg_has_multiple_scans(cinfo);
+  return kHasKnownInterface && !cinfo->progressive_mode && !cinfo->arith_code && !jpeg_has_multiple_scans(cinfo);
 }
 
 void BaselineScan::attach(j_decompress_ptr cinfo, const uint8_t* scan, size_t size) {
