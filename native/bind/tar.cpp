@@ -18,6 +18,9 @@ namespace headrace {
 
 namespace {
 
+// A hostile shard must not fill memory with descriptions of its faults.
+constexpr size_t kMostFaults = 1000;
+
 nb::bytes to_bytes(std::string_view text) { return nb::bytes(text.data(), text.size()); }
 
 // Names of the kinds, as Python knows them.
@@ -66,6 +69,7 @@ nb::object fault_of(const tar::Fault& fault) {
 nb::list content_faults(const tar::Scan& scan, const tar::Samples& samples) {
   nb::list faults;
   for (const tar::ContentFault& fault : samples.faults) {
+    if (faults.size() == kMostFaults) break;
     faults.append(nb::make_tuple(name_of(fault.kind), fault.sample, to_bytes(scan.members.name(fault.member)),
                                  scan.members.offsets[fault.member], to_bytes(fault.text)));
   }
@@ -85,7 +89,10 @@ nb::dict index_tar(Read&& read) {
   nb::list fields;
   for (const std::string& field : samples.fields) fields.append(to_bytes(field));
   out["fault"] = fault_of(scan.fault);
+  std::vector<uint32_t> faulty;
+  for (const tar::ContentFault& fault : samples.faults) faulty.push_back(fault.sample);
   out["content_faults"] = content_faults(scan, samples);
+  out["faulty"] = to_numpy(std::move(faulty));
   out["num_archives"] = scan.num_archives;
   out["num_members"] = scan.members.count();
   out["interleaved"] = samples.interleaved ? nb::cast(*samples.interleaved) : nb::none();

@@ -42,7 +42,8 @@ def index_file(fd: int, size: int, on_progress: Callable[[int], object] | None =
     fault: None, or (kind, offset, errno, text) with kind "not_a_tar", "truncated", "corrupt", "unsupported" or
         "read_error": what ended the scan. Everything before it is in the columns.
     content_faults: list of (kind, sample, member name, offset, text) with kind "duplicate", "reserved", "unresolved"
-        or "unsupported".
+        or "unsupported"; the first 1,000 of them.
+    faulty: the samples of all content faults (uint32).
     num_archives, num_members: archives one after another; members of any kind.
     interleaved: None, or the first sample whose members lie apart.
     fields: list of names (bytes, ASCII letters in lower case).

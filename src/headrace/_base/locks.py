@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import time
@@ -12,11 +13,14 @@ from headrace._base.os_errors import from_os_error
 from headrace.errors import StorageError
 
 POLL_S = 0.05
+NO_LOCKS = frozenset({errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP})
 
 
 @contextlib.contextmanager
 def file_lock(path: str | os.PathLike[str], *, timeout_s: float) -> Iterator[None]:
     """Holds the lock of `path` (made if missing); the system frees it when its holder dies.
+
+    On a file system that knows no locks nobody is kept out.
 
     Raises:
         StorageError: The lock file cannot be made, or another process held the lock for `timeout_s` seconds.
@@ -48,6 +52,8 @@ def acquire(fd: int, path: str | os.PathLike[str], timeout_s: float) -> None:
                 ) from None
             time.sleep(POLL_S)
         except OSError as error:
+            if error.errno in NO_LOCKS:
+                return
             raise from_os_error(error, "a lock cannot be taken", path) from error
         else:
             return

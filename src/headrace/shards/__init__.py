@@ -10,10 +10,11 @@ from headrace.shards.index import ShardIndex
 from headrace.shards.md5 import md5_of_file
 from headrace.shards.names import split_name
 from headrace.shards.output import FileRange
+from headrace.shards.range_lease import FieldRanges, RangeLease
 from headrace.shards.report import Finding, VerifyReport
 from headrace.shards.shard_file import FieldBytes, ShardFile
 from headrace.shards.shard_info import ShardInfo
-from headrace.shards.shard_set import FieldRanges, RangeLease, ShardSet
+from headrace.shards.shard_set import ShardSet
 from headrace.shards.stream import RawSample, iterate_shard
 from headrace.shards.urls import expand_urls
 from headrace.shards.verify import verify_shard

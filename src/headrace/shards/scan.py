@@ -30,7 +30,7 @@ class Scan:
     whole: Bools
     """Samples without a fault that are known to be complete, shape (samples,)."""
     faults: tuple[ShardFault, ...]
-    """The fault that ended the shard first, then those of single samples, in the order of the shard."""
+    """The fault that ended the shard first, then those of single samples in their order, 1,000 of them at most."""
     num_archives: int
     num_members: int
     """Members of any kind, directories too."""
@@ -60,8 +60,8 @@ def scan_of(found: dict[str, Any], shard: str) -> Scan:
         # key lie apart, no sample is known to be.
         whole[slice(None) if found["interleaved"] is not None else slice(-1, None)] = False
         faults.append(ShardFault(error=error_of(found["fault"], table, whole, shard), ends_shard=True))
-    for kind, sample, name, offset, text in found["content_faults"]:
-        whole[sample] = False
+    whole[found["faulty"]] = False
+    for kind, _, name, offset, text in found["content_faults"]:
         key, field = split_name(text_of(name)) or (None, None)
         error = content_error(kind, text=text_of(text), shard=shard, offset=offset, key=key, field=field)
         faults.append(ShardFault(error=error, ends_shard=False))

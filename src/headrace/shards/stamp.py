@@ -48,12 +48,12 @@ def place_of(path: str, inode: int) -> str:
 
 
 def headers_hash(fd: int, path: str, size_bytes: int, offsets: U64) -> str:
-    """xxh3 of the header blocks before some of these offsets: the first, the last, and 16 spread between them."""
-    if len(offsets) == 0:
-        starts = np.zeros(1, dtype=np.uint64)
-    else:
-        positions = np.linspace(0, len(offsets) - 1, NUM_SPREAD + 2).astype(np.int64)
-        starts = np.concatenate([offsets[positions], [offsets.max()]]).astype(np.uint64) - np.uint64(BLOCK)
+    """xxh3 of the shard's first block, and of the header blocks before 16 spread ones of these offsets and the last."""
+    starts = np.zeros(1, dtype=np.uint64)
+    if len(offsets):
+        positions = np.linspace(0, len(offsets) - 1, NUM_SPREAD).astype(np.int64)
+        chosen = np.concatenate([offsets[positions], offsets.max(keepdims=True)])
+        starts = np.concatenate([starts, chosen - np.uint64(BLOCK)])
     blocks = np.empty((len(starts), BLOCK), dtype=np.uint8)
     addresses = np.uint64(blocks.ctypes.data) + np.arange(len(starts), dtype=np.uint64) * np.uint64(BLOCK)
     sizes = np.full(len(starts), min(BLOCK, size_bytes), dtype=np.uint64)

@@ -15,13 +15,14 @@ from headrace.shards.compressed import compression_of
 from headrace.shards.faults import ShardFault
 from headrace.shards.index import opened
 from headrace.shards.index_file import SUFFIX, map_index
+from headrace.shards.linked_bytes import pieces_of
 from headrace.shards.md5 import md5_of_file
 from headrace.shards.names import UNSAFE_EXTENSIONS, fault_of_key
 from headrace.shards.report import Finding, VerifyReport, finding_of, warning
 from headrace.shards.scan import OnProgress, Scan, scan_file
 from headrace.shards.shard_info import ShardInfo
 from headrace.shards.stamp import is_fresh
-from headrace.shards.stream import RawSample, iterate_shard, pieces_of
+from headrace.shards.stream import RawSample, iterate_shard
 from headrace.shards.table import IndexTable
 from headrace.shards.urls import INDEX_NAME
 

@@ -265,3 +265,11 @@ def test_what_cannot_be_indexed_is_named(tmp_path: Path, name: str) -> None:
 def test_a_folder_is_no_shard(tmp_path: Path) -> None:
     with pytest.raises((SourceError, StorageError), match=tmp_path.name):
         ShardIndex.open(tmp_path)
+
+
+def test_faults_are_described_up_to_a_bound_and_all_left_out(tmp_path: Path) -> None:
+    shard = tmp_path / "x.tar"
+    shard.write_bytes(b"".join(member(f"{i:04d}.__x__", b"") for i in range(1500)) + member("z.x", b"") + END)
+    index = ShardIndex.open(shard, on_error="skip")
+    assert index.keys(range(index.num_samples)) == ["z"]
+    assert len(index.faults) == 1000

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import pickle
 import threading
 from pathlib import Path
@@ -140,3 +141,16 @@ class TestChangedShard:
 def test_capacity_is_checked(dataset: DatasetIndex) -> None:
     with pytest.raises(OptionError, match="capacity"):
         ShardSet(dataset, capacity=0)
+
+
+def test_a_forked_child_opens_for_itself(dataset: DatasetIndex) -> None:
+    shards = ShardSet(dataset)
+    shards.names(np.array([0]))
+    with shards.lock:  # as another thread might hold it at the moment of the fork
+        child = os.fork()
+        if child == 0:
+            is_right = shards.num_open == 0 and shards.names(np.array([49]))[0].key == "k49"
+            os._exit(0 if is_right else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert shards.num_open == 1
+    shards.close()

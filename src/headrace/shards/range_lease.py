@@ -1,0 +1,91 @@
+"""Where the fields of a batch lie, in files that stay open as long as somebody reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from headrace.contracts import I64, U64, Bools
+from headrace.errors import HeadraceError
+from headrace.shards.open_shard import OpenShard
+from headrace.shards.table import I32
+
+Entry = Sequence[str]
+"""Field names of one entry, in order of preference (`("jpg", "jpeg", "png")`)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldRanges:
+    """Where one entry's bytes lie for the rows of a batch."""
+
+    offsets: U64
+    """First byte in the row's shard, shape (rows,); 0 where absent."""
+    sizes: U64
+    """Bytes, shape (rows,); 0 where absent."""
+    choices: I32
+    """Which name of the entry the sample has, shape (rows,); -1 where it has none."""
+
+    @property
+    def present(self) -> Bools:
+        """Whether the sample has the field, shape (rows,)."""
+        return self.choices >= 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RangeLease:
+    """Ranges of open files. The descriptors stay valid until the `with` block (or `release`) ends."""
+
+    fds: npt.NDArray[np.int32]
+    """Descriptor of each row's shard, shape (rows,); -1 where the shard cannot be used."""
+    columns: tuple[FieldRanges, ...]
+    """One for each entry."""
+    faults: Mapping[int, HeadraceError]
+    """Rows whose sample cannot be had, with `on_error="skip"`; nothing of them is present."""
+    release: Callable[[], None]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+
+
+class BatchRanges:
+    """The ranges of a batch while they are put together."""
+
+    def __init__(self, ids: I64, entries: Sequence[Entry]) -> None:
+        num_rows = len(ids)
+        self.ids = ids
+        self.entries = [tuple(entry) for entry in entries]
+        self.fds = np.full(num_rows, -1, dtype=np.int32)
+        self.columns = [
+            FieldRanges(
+                offsets=np.zeros(num_rows, dtype=np.uint64),
+                sizes=np.zeros(num_rows, dtype=np.uint64),
+                choices=np.full(num_rows, -1, dtype=np.int32),
+            )
+            for _ in self.entries
+        ]
+        self.faults: dict[int, HeadraceError] = {}
+        self.shards: list[int] = []
+
+    def place(self, opened: OpenShard, rows: npt.NDArray[np.intp], samples: I64) -> None:
+        """Fills in these rows from one open shard."""
+        self.fds[rows] = opened.fd
+        lost = samples >= opened.index.num_samples
+        if lost.any():  # cut short since the dataset was indexed; only with on_error="skip"
+            error = opened.index.faults[0].error
+            self.faults.update((int(row), error) for row in rows[lost])
+            rows, samples = rows[~lost], samples[~lost]
+        for entry, column in zip(self.entries, self.columns, strict=True):
+            offsets, sizes, choices = opened.locate(samples, entry)
+            column.offsets[rows] = offsets
+            column.sizes[rows] = sizes
+            column.choices[rows] = choices
