@@ -1,4 +1,7 @@
-"""A damaged image has the same fate in the kernel as with Pillow: the same pixels, or the same kind of error."""
+"""A damaged image has the same fate in the kernel as with Pillow: the same pixels, or the same kind of error.
+
+Below a crop the kernel does not decode, so that damage there goes unseen; that is documented.
+"""
 
 from __future__ import annotations
 
@@ -43,5 +46,7 @@ def test_kernel_and_pillow_agree_on_damage(kind, changes, cut):
         for transform in (None, v2.RandomResizedCrop(24)):
             errors, pixels = fate(transform, True, bytes(data))
             wanted_errors, wanted = fate(transform, False, bytes(data))
-            assert errors == wanted_errors
-            assert errors or torch.equal(pixels, wanted)
+            if transform is None or errors:
+                assert errors == wanted_errors
+            # otherwise the damage may lie below the crop, where the kernel does not look
+            assert errors or wanted_errors or torch.equal(pixels, wanted)
