@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+import numpy as np
+
+from headrace.recipes.draws import resized_sizes
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resize:
@@ -19,14 +23,11 @@ class Resize:
     """Number of the filter as `PIL.Image.Resampling` has it."""
 
     def output_size(self, height: int, width: int) -> tuple[int, int]:
-        """Height and width of the result, in the arithmetic of torchvision's `_compute_resized_output_size`."""
-        if self.width:
-            return self.height, self.width
-        short, long = min(height, width), max(height, width)
-        new_short, new_long = self.height, int(self.height * long / short)
-        if self.max_size and new_long > self.max_size:
-            new_short, new_long = int(self.max_size * new_short / new_long), self.max_size
-        return (new_long, new_short) if width <= height else (new_short, new_long)
+        """Height and width of the result for an image of this size."""
+        heights, widths = resized_sizes(
+            np.array([height]), np.array([width]), self.height, self.width, max_size=self.max_size
+        )
+        return int(heights[0]), int(widths[0])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
