@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from headrace.errors import OptionError, WriteError
 from headrace.shards.dataset_json import dataset_document, write_document
+from headrace.shards.names import is_dunder
 from headrace.shards.output import FileRange
 from headrace.shards.shard_file import FieldBytes, ShardFile
 from headrace.shards.shard_info import ShardInfo
@@ -100,7 +101,7 @@ class ShardWriter:
         Paths are copied as files; bytes go as they are; everything else through `encode`.
         See `ShardFile.add` for what is refused.
         """
-        fields = {name: value for name, value in sample.items() if not name.startswith("__")}
+        fields = {name: value for name, value in sample.items() if not is_dunder(name)}
         encoded = {name: self.encoded(name, value) for name, value in fields.items()}
         self.write_raw(sample.get("__key__"), encoded)  # type: ignore[arg-type] # checked there
 

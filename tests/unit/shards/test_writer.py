@@ -40,6 +40,7 @@ def test_values_of_each_kind(tmp_path: Path) -> None:
                 "part": FileRange(fd=file.fileno(), size=4, offset=5),
                 "cls": 7,
                 "txt": "größe",
+                "__x": b"not reserved",
                 "bin": memoryview(b"view"),
                 "f4": np.array([1.5], dtype=np.float32).data,
             }
@@ -51,6 +52,7 @@ def test_values_of_each_kind(tmp_path: Path) -> None:
         "part": b"a pa",
         "cls": b"7",
         "txt": "größe".encode(),
+        "__x": b"not reserved",
         "bin": b"view",
         "f4": np.float32(1.5).tobytes(),
     }
