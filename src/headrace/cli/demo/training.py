@@ -40,7 +40,7 @@ class Trainer:
 
         torch.manual_seed(plan.seed)
         self.model = DistributedDataParallel(make_model(num_classes))
-        self.optimiser = torch.optim.SGD(self.model.parameters(), lr=0.05, momentum=0.9)
+        self.optimiser = torch.optim.AdamW(self.model.parameters(), lr=2e-3)
         self.loss = torch.nn.CrossEntropyLoss()
         self.step_s = plan.step_ms / 1000.0
         self.num_right = 0
