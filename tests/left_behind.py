@@ -42,8 +42,22 @@ def command(process: psutil.Process) -> str:
 
 
 def shared_memory() -> set[object]:
-    """Segments; semaphores that lie beside them come and go with everybody on the machine."""
-    return {path for path in SHARED_MEMORY.glob("*") if not path.name.startswith("sem.")}
+    """Segments that no stranger on this machine has mapped; semaphores beside them come and go with everybody."""
+    segments = {path for path in SHARED_MEMORY.glob("*") if not path.name.startswith("sem.")}
+    mapped = strangers_maps() if segments else ""
+    return {path for path in segments if str(path) not in mapped}
+
+
+def strangers_maps() -> str:
+    """What the processes outside of this one's family have mapped into memory."""
+    family = {child.pid for child in psutil.Process().children(recursive=True)} | {psutil.Process().pid}
+    maps = []
+    for pid in set(psutil.pids()) - family:
+        try:
+            maps.append(Path(f"/proc/{pid}/maps").read_text())
+        except (OSError, UnicodeDecodeError):
+            continue  # it has ended meanwhile, or is somebody else's
+    return "".join(maps)
 
 
 def open_files() -> set[object]:
