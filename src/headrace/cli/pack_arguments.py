@@ -35,6 +35,9 @@ SamplesPerShard: TypeAlias = Annotated[
 ]
 ShuffleSeed: TypeAlias = Annotated[int, typer.Option(help="Seed of the order of the samples.")]
 NoShuffle: TypeAlias = Annotated[bool, typer.Option("--no-shuffle", help="Keep the order of the source.")]
+Ranks: TypeAlias = Annotated[
+    int | None, typer.Option(min=1, help="Ranks that will train: say if there are too few shards for them.")
+]
 Name: TypeAlias = Annotated[str | None, typer.Option(help="Shards are NAME-000000.tar, ... Default: the name of DST.")]
 Workers: TypeAlias = Annotated[
     int | None, typer.Option(min=1, help="Threads. The bytes do not depend on their number.")

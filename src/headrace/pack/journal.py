@@ -88,7 +88,7 @@ class Journal:
             if head.get("format") != FORMAT:
                 return None, []
             return head["fingerprint"], [Finished(**json.loads(line)) for line in lines[1:]]
-        except (ValueError, TypeError, KeyError):
+        except (ValueError, TypeError, KeyError, AttributeError):
             return None, []
 
     def begin(self, finished: Sequence[Finished]) -> None:

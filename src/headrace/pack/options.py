@@ -70,6 +70,8 @@ class PackOptions:
     resize: ResizeOptions | None = None
     dots: Dots = "refuse"
     list_options: ListOptions = field(default_factory=ListOptions)
+    num_ranks: int | None = None
+    """Ranks that will train from the shards, where that is known: the report says if there are too few shards."""
     allow_pickle: tuple[str, ...] = ()
     """Extensions that may be packed although reading them can run code, for instance ("pkl",)."""
     overwrite: bool = False

@@ -157,4 +157,4 @@ def notes(scan: Scan, finished: Sequence[Finished], shrunk: Shrunk | None, optio
             found.append(f"only JPEGs are resized: {', '.join(images)} keep their size")
     if not options.shuffle:
         found.append("packed in source order: windows of shards are then as one-sided as the source is")
-    return (*found, *advise([entry.size_bytes for entry in finished]))
+    return (*found, *advise([entry.size_bytes for entry in finished], options.num_ranks))

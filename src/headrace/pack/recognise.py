@@ -6,6 +6,7 @@ import os
 from itertools import islice
 from pathlib import Path
 
+from headrace._base.os_errors import from_os_error
 from headrace.errors import SourceError
 from headrace.pack.folders import IMAGE_EXTENSIONS
 from headrace.pack.options import SourceKind
@@ -24,6 +25,7 @@ def recognise(path: str) -> tuple[SourceKind, str]:
 
     Raises:
         SourceError: Nothing there, or nothing that is known.
+        StorageError: A folder cannot be listed.
     """
     if "{" in path or "*" in path or path.endswith(".tar"):
         return "shards", "the name is that of shards"
@@ -35,7 +37,10 @@ def recognise(path: str) -> tuple[SourceKind, str]:
         raise SourceError(
             "not a source", path=path, accepted=f"a folder, a list ({', '.join(EXTENSIONS)}), or shards (.tar)"
         )
-    return recognise_folder(path)
+    try:
+        return recognise_folder(path)
+    except OSError as error:
+        raise from_os_error(error, "a folder of the source cannot be listed", error.filename or path) from error
 
 
 def recognise_folder(path: str) -> tuple[SourceKind, str]:

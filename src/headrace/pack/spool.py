@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import xxhash
 
+from headrace._base.os_errors import from_os_error
 from headrace.contracts import I64
 from headrace.errors import CorruptImageError, SourceError
 from headrace.pack.ahead import ahead
@@ -148,9 +149,13 @@ def at_hand(content: Content) -> memoryview | bytes:
     """The bytes of a field, a large one read now."""
     if not isinstance(content, Part):
         return content
-    with Path(str(content.path)).open("rb") as file:
-        file.seek(content.offset)
-        return file.read(content.size_bytes)
+    path = Path(str(content.path))
+    try:
+        with path.open("rb") as file:
+            file.seek(content.offset)
+            return file.read(content.size_bytes)
+    except OSError as error:
+        raise from_os_error(error, "a file of the source cannot be read", path, stage="pack") from error
 
 
 def damaged(catalog: Catalog, sample: int, row: int, error: CorruptImageError) -> SourceError:

@@ -98,8 +98,9 @@ def test_pack_reports_what_it_did(headrace, photographs, tmp_path):
     assert report["num_samples"] == 60
     assert report["shards"] == ["out-000000.tar", "out-000001.tar"]
     assert len(report["class_names"]) == 10
-    again = headrace("pack", photographs, tmp_path / "out", "--samples-per-shard", 30)
+    again = headrace("pack", photographs, tmp_path / "out", "--samples-per-shard", 30, "--ranks", 4)
     assert again.exit_code == 0
+    assert "2 shards for 4 ranks" in again.stderr
     assert "kept     2 shards" in again.stdout
     assert f"{tmp_path}/out/out-{{000000..000001}}.tar" in again.stdout
 

@@ -1,0 +1,47 @@
+"""What a source is taken for."""
+
+from __future__ import annotations
+
+import pytest
+
+from headrace.errors import SourceError
+from headrace.pack.recognise import recognise
+
+
+@pytest.mark.parametrize(
+    ("files", "kind"),
+    [
+        (["a/1.jpg", "b/1.jpg"], "image-folder"),
+        (["a/deep/1.jpg"], "image-folder"),
+        (["a/1.jpg", "a/notes.txt"], "image-folder"),
+        (["1.jpg", "2.jpg"], "siblings"),
+        (["1.jpg", "1.txt"], "siblings"),
+        (["a/1.jpg", "a/1.json"], "siblings"),
+        (["a/1.jpg", "a/1.seg.png", "a/1.txt"], "siblings"),
+        (["1.npy", "1.txt"], "siblings"),
+        (["x-0.tar", "index.json"], "shards"),
+        ([".hidden.tar", "a/1.jpg"], "image-folder"),
+    ],
+)
+def test_folders(tree, files, kind):
+    found, reason = recognise(str(tree(dict.fromkeys(files, b"x"))))
+    assert found == kind
+    assert reason
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("a.tar", "shards"), ("a-{0..9}.tar", "shards"), ("*.tar", "shards"), ("a.csv", "list"), ("A.Parquet", "list")],
+)
+def test_names(name, kind):
+    assert recognise(name)[0] == kind
+
+
+def test_what_is_nothing_is_named(tree, tmp_path):
+    with pytest.raises(SourceError, match=r"gone.*Name a folder"):
+        recognise(str(tmp_path / "gone"))
+    with pytest.raises(SourceError, match="not a source"):
+        recognise(str(tree({"a.pdf": b"x"}) / "a.pdf"))
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(SourceError, match="no images and no other files"):
+        recognise(str(tmp_path / "empty"))
