@@ -351,3 +351,14 @@ def test_tv_tensors_end_as_tensors(shards):
     batch = hr.DataLoader(dataset, 3, num_workers=2, fuse="exact").peek()
     assert type(batch) is torch.Tensor
     assert not isinstance(batch, tv_tensors.Image)
+
+
+@pytest.mark.parametrize("middle", [[], [v2.Lambda(lambda image: image)]], ids=["fused", "Python between"])
+def test_a_missing_image_is_none_where_it_may_be(tmp_path, images, middle):
+    write(tmp_path, [{"__key__": str(n), "cls": n} | ({"jpg": images[n]} if n != 1 else {}) for n in range(3)])
+    crop = v2.Compose([v2.Resize(40), v2.CenterCrop(32), *middle, v2.ToImage()])
+    dataset = hr.ShardDataset(tmp_path, fields=("jpg", "cls"), transform={"jpg": crop}, missing="none")
+    pictures, labels = hr.DataLoader(dataset, 3, num_workers=1).peek()
+    assert pictures[1] is None
+    assert torch.equal(torch.stack([pictures[0], pictures[2]]), expected(images, [0, 2]))
+    assert labels.tolist() == [0, 1, 2]

@@ -1,0 +1,73 @@
+"""One batch while it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+
+from headrace.contracts import I64, ByteColumn, Column, ValueColumn
+from headrace.datasets.context import BatchContext
+from headrace.datasets.faults import RowFaults
+from headrace.datasets.fields import SampleShape
+from headrace.errors import MissingFieldError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchRun:
+    """The bytes of a batch, what it needs, and what is wrong with its rows so far."""
+
+    columns: Mapping[str, Column]
+    context: BatchContext
+    faults: RowFaults
+
+    @classmethod
+    def begin(cls, shape: SampleShape, columns: Mapping[str, Column], context: BatchContext) -> BatchRun:
+        """A batch with the faults that its source has found, and those of fields that samples lack."""
+        run = cls(columns=columns, context=context, faults=RowFaults(len(context.keys)))
+        for entry in shape.entries:
+            column = columns[entry.name]
+            if isinstance(column, ByteColumn):
+                run.note_absent(column, entry.name)
+        return run
+
+    @property
+    def num_rows(self) -> int:
+        """Rows of the batch."""
+        return self.faults.num_rows
+
+    def note_absent(self, column: ByteColumn, name: str) -> None:
+        """Notes the rows of a column that could not be had, and those that lack it where that is a fault."""
+        for row, error in column.faults.items():
+            self.faults.add(row, error, name)
+        if self.context.policy.missing == "none" or column.present.all():
+            return
+        for absent in np.flatnonzero(~column.present):
+            remedy = 'missing="skip" leaves such samples out, missing="none" gives None in its place'
+            self.faults.add(int(absent), MissingFieldError("a sample lacks a field", remedy=remedy), name)
+
+    def bytes_of(self, name: str) -> ByteColumn:
+        """The column of an image field."""
+        column = self.columns[name]
+        if isinstance(column, ValueColumn):
+            raise TypeError(f"the image field {name!r} comes as values, not as bytes")
+        return column
+
+    def lacking(self, name: str) -> I64:
+        """Rows that lack a field where that is no fault: None is delivered in its place."""
+        present = self.bytes_of(name).present
+        if present.all() or self.context.policy.missing != "none":
+            return np.empty(0, dtype=np.int64)
+        return np.flatnonzero(~present)
+
+    @contextmanager
+    def timed(self, stage: str, num_rows: int | None = None) -> Iterator[None]:
+        """Records what is done inside the block as one piece of work of a stage."""
+        started = perf_counter()
+        yield
+        self.context.recorder.add(
+            stage, perf_counter() - started, items=self.num_rows if num_rows is None else num_rows
+        )

@@ -1,0 +1,71 @@
+"""The image leaf of a plan: from its column to what is delivered, in one call or around a Python part."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.contracts import I64, Fault
+from headrace.datasets.batch_run import BatchRun
+from headrace.recipes import ImageProgram, Rows
+
+
+class ImageLeaf:
+    """One image leaf. Notes the faults of its rows in the batch; holds nothing of a batch itself."""
+
+    def __init__(self, name: str, program: ImageProgram) -> None:
+        self.name = name
+        self.program = program
+
+    def run(self, batch: BatchRun) -> Any:
+        """The leaf, where Python has no part in it: one native call for the whole batch."""
+        context = batch.context
+        with batch.timed("decode"):
+            rows = self.program.run(
+                batch.bytes_of(self.name), context.keys, context.allocate, ragged=context.policy.ragged
+            )
+        return self._delivered(rows, batch)
+
+    def portions(self, batch: BatchRun) -> list[I64]:
+        """Rows that are decoded together before Python: few enough that large images fit into memory."""
+        return self.program.portions(batch.bytes_of(self.name))
+
+    def start(self, batch: BatchRun, rows: I64) -> list[Any]:
+        """Images of some rows as the Python part wants them; a fault, or None where it lacks, stands in its row."""
+        with batch.timed("decode", len(rows)):
+            images = self.program.start(batch.bytes_of(self.name), batch.context.keys, batch.context.allocate, rows)
+        lacking = set(batch.lacking(self.name).tolist())
+        images = [None if isinstance(image, Fault) and image.row in lacking else image for image in images]
+        self._note([image for image in images if isinstance(image, Fault)], batch)
+        return images
+
+    def settle(self, batch: BatchRun, images: list[Any], rows: I64) -> list[Any]:
+        """Runs what is fused after the Python part for some rows, so that the large images can go."""
+        settled = self.program.settle(images, rows, batch.context.keys, batch.context.allocate)
+        self._note([value for value in settled if isinstance(value, Fault)], batch)
+        return settled
+
+    def finish(self, batch: BatchRun, images: list[Any]) -> Any:
+        """Runs what is fused after the Python part, and puts the rows together."""
+        for row in batch.faults.bad_rows():
+            images[row] = Fault(row=row, error=batch.faults.errors[row])
+        for row in batch.lacking(self.name).tolist():
+            images[row] = Fault(row=row, error=LookupError(self.name))
+        context = batch.context
+        with batch.timed("layout"):
+            rows = self.program.finish(images, context.keys, context.allocate, ragged=context.policy.ragged)
+        return self._delivered(rows, batch)
+
+    def _delivered(self, rows: Rows, batch: BatchRun) -> Any:
+        """The values; a list with None where rows lack the image and that is no fault."""
+        lacking = batch.lacking(self.name).tolist()
+        self._note([fault for fault in rows.faults if fault.row not in lacking], batch)
+        if not lacking:
+            return rows.values
+        values = list(rows.values)
+        for row in lacking:
+            values[row] = None
+        return values
+
+    def _note(self, found: list[Fault], batch: BatchRun) -> None:
+        for fault in found:
+            batch.faults.add(fault.row, fault.error, self.name)
