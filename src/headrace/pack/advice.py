@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from headrace._base.units import format_bytes
+
 GIB = 1 << 30
 SMALL_BYTES, LARGE_BYTES = 1 * GIB, 10 * GIB
 
@@ -23,9 +25,9 @@ def advise(sizes_bytes: Sequence[int], num_ranks: int | None = None) -> tuple[st
     if sizes_bytes:
         mean = sum(sizes_bytes) / len(sizes_bytes)
         if len(sizes_bytes) > 1 and mean < SMALL_BYTES:
-            notes.append(f"shards of {mean / GIB:.3g} GiB on average are small: 1 to 10 GiB read and copy best")
+            notes.append(f"shards of {format_bytes(mean)} on average are small: 1 to 10 GiB read and copy best")
         if mean > LARGE_BYTES:
-            notes.append(f"shards of {mean / GIB:.3g} GiB on average are large: 1 to 10 GiB copy and cache best")
+            notes.append(f"shards of {format_bytes(mean)} on average are large: 1 to 10 GiB copy and cache best")
     if num_ranks is not None and len(sizes_bytes) < num_ranks:
         notes.append(
             f"{len(sizes_bytes)} shards for {num_ranks} ranks: every rank gets its even share, but several read from"

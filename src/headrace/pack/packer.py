@@ -33,11 +33,7 @@ LEAST_WORKERS = 2
 
 
 def pack(
-    source: str,
-    destination: str,
-    options: PackOptions | None = None,
-    *,
-    on_progress: OnProgress | None = None,
+    source: str, destination: str, options: PackOptions | None = None, *, on_progress: OnProgress | None = None
 ) -> PackReport:
     """Packs a source into shards, with their indices and a dataset index.
 
@@ -57,8 +53,7 @@ def pack(
         StorageError: A file cannot be read or written.
     """
     started_s = time.perf_counter()
-    options = options or PackOptions()
-    meter = Meter(on_progress)
+    options, meter = options or PackOptions(), Meter(on_progress)
     kind, reason = choose(source, options)
     scan = kind.scan(source, options, meter.listed)
     check_names(scan.catalog, options.allow_pickle)
