@@ -17,6 +17,7 @@ import shutil
 import signal
 import statistics
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -102,6 +103,7 @@ class Bench:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
         if process.returncode:
+            print(err, file=sys.stderr)
             raise LoaderFailedError((err.strip().splitlines() or ["no message"])[-1])
         return out
 
@@ -138,9 +140,15 @@ def compare(bench: Bench, work: str, loaders: list[str], num_rounds: int, *, qui
         shift = number % max(1, len(names))
         rounds.append({})
         for name in names[shift:] + names[:shift]:
-            figures = bench.measure(name, work, chosen[name], num_images)
-            rounds[-1][name] = figures
+            try:
+                rounds[-1][name] = figures = bench.measure(name, work, chosen[name], num_images)
+            except LoaderFailedError as error:
+                failed[name] = str(error)
+                del chosen[name]
+                print(f"  {work}: round {number + 1}: {name}: fails: {error}", flush=True)
+                continue
             print(f"  {work}: round {number + 1}: {name}: {figures['images_per_s']:.0f} images/s", flush=True)
+    rounds = [{name: one[name] for name in chosen} for one in rounds]
     return {
         "work": WORKS[work].title,
         "images_a_run": num_images,
@@ -166,8 +174,8 @@ def ratios(ours: str, rounds: list[dict[str, dict[str, Any]]]) -> dict[str, floa
     }
 
 
-def main() -> None:
-    """Command line."""
+def main() -> int:
+    """Command line. The exit code is the number of loaders of ours that failed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     data.add_arguments(parser)
     parser.add_argument("--works", nargs="+", choices=list(WORKS), default=list(WORKS))
@@ -177,10 +185,13 @@ def main() -> None:
     num_rounds = args.rounds or (2 if args.quick else 5)
     args.home.mkdir(parents=True, exist_ok=True)
     bench = Bench(data.photographs(args), args.home)
+    num_failed = 0
     for work in args.works:
-        loaders = list(args.loaders or COMPARED[work])
-        results.save(f"loaders_{work}", compare(bench, work, loaders, num_rounds, quick=args.quick), quick=args.quick)
+        figures = compare(bench, work, list(args.loaders or COMPARED[work]), num_rounds, quick=args.quick)
+        results.save(f"loaders_{work}", figures, quick=args.quick)
+        num_failed += sum(name in figures["failed"] for name in OURS)
+    return num_failed
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
