@@ -26,7 +26,7 @@ from headrace.pack.faults import writing
 from headrace.pack.options import ResizeOptions
 from headrace.pack.shrink import is_candidate, shrink_jpeg
 
-SEGMENT_SAMPLES = 4096
+SEGMENT_SAMPLES = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
