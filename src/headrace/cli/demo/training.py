@@ -19,15 +19,15 @@ def make_model(num_classes: int) -> Any:
     from torch import nn
 
     return nn.Sequential(
-        nn.Conv2d(3, 32, kernel_size=8, stride=8),
+        nn.Conv2d(3, 16, kernel_size=8, stride=8),
+        nn.ReLU(),
+        nn.Conv2d(16, 32, kernel_size=3, stride=2, padding=1),
         nn.ReLU(),
         nn.Conv2d(32, 64, kernel_size=3, stride=2, padding=1),
         nn.ReLU(),
-        nn.Conv2d(64, 128, kernel_size=3, stride=2, padding=1),
-        nn.ReLU(),
         nn.AdaptiveAvgPool2d(1),
         nn.Flatten(),
-        nn.Linear(128, num_classes),
+        nn.Linear(64, num_classes),
     )
 
 
