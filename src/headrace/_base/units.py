@@ -68,6 +68,11 @@ def format_seconds(time_s: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
+def count(num: int, noun: str) -> str:
+    """`(1, "shard") -> "1 shard"`, `(1200, "shard") -> "1,200 shards"`."""
+    return f"{num:,} {noun}" if num == 1 else f"{num:,} {noun}s"
+
+
 def format_rate(per_s: float, unit: str) -> str:
     """`(12345.6, "samples") -> "12,346 samples/s"`; below 100 with one decimal."""
     return f"{per_s:,.0f} {unit}/s" if abs(per_s) >= 100 else f"{short_number(per_s)} {unit}/s"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from dataclasses import dataclass
 from importlib import import_module
@@ -64,9 +65,15 @@ def load(name: str) -> Any:
     entry = COMMANDS[name]
     module = import_module(entry.module)
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
-    epilog = "\n\n".join(["Examples:", *getattr(module, "EXAMPLES", (f"headrace {name}",))])
-    app.command(name, epilog=epilog)(guarded(getattr(module, entry.function)))
+    epilog = "\n\n".join(["Examples:", *module.EXAMPLES])
+    function = getattr(module, entry.function)
+    app.command(name, help=reflowed(inspect.getdoc(function) or entry.summary), epilog=epilog)(guarded(function))
     return typer.main.get_command(app)
+
+
+def reflowed(text: str) -> str:
+    """A docstring with each paragraph on one line: the terminal has its own width."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
 
 
 def show_version(value: bool) -> None:

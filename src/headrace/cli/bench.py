@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from headrace.cli.output import AsJson
+
+if TYPE_CHECKING:
+    from headrace.engine import StatsSnapshot
 
 EXAMPLES = (
     "headrace bench shards/train",
@@ -40,8 +43,9 @@ def bench(
 ) -> None:
     """Measures the loader over your shards, stage by stage: where the time goes, and who waits for whom.
 
-    The work is that of a common training: RandomResizedCrop, flip, float, normalised, batches of 64. Busy time adds up
-    over threads. `deliver` waits when no batch is ready, which here is always: this trainer does nothing else.
+    The work is that of a common training: RandomResizedCrop, flip, float, normalised. Busy time adds up over threads;
+    samples/s is what one busy thread does. `deliver` waits when no batch is ready, which here is always: this trainer
+    does nothing else.
     """
     from headrace.cli.images import open_images
     from headrace.cli.output import progress, show
@@ -54,42 +58,22 @@ def bench(
         with progress() as display:
             display.add_task(f"Measuring for {seconds:g} s", total=None)
             timing = measure(loader, seconds)
+        stats = loader.stats()
         result = Bench(
             samples_per_s=timing.samples_per_s,
             first_batch_s=timing.first_batch_s,
             time_s=timing.time_s,
-            stats=loader.stats().as_dict(),
+            stats=stats.as_dict(),
             explain=loader.explain(),
         )
         loader.close()
-    show(report(result), result, as_json=as_json)
+    show(report(result, stats), result, as_json=as_json)
 
 
-def report(result: Bench) -> Any:
+def report(result: Bench, stats: StatsSnapshot) -> str:
     """The result as a table."""
-    from rich.console import Group
-    from rich.table import Table
+    from headrace._base.units import format_rate, format_seconds
 
-    from headrace._base.units import format_bytes, format_rate, format_seconds
-
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("stage")
-    for name in ("samples", "busy", "waiting", "p50", "p95", "p99", "samples/s busy", "read or made"):
-        table.add_column(name, justify="right")
-    for name, stage in result.stats["stages"].items():
-        busy = stage["busy"]
-        table.add_row(
-            name,
-            f"{stage['items']:,}",
-            format_seconds(busy["total_s"]),
-            format_seconds(stage["waiting"]["total_s"]),
-            *(format_seconds(busy[quantile]) for quantile in ("p50_s", "p95_s", "p99_s")),
-            f"{stage['items'] / busy['total_s']:,.0f}" if busy["total_s"] else "",
-            format_bytes(stage["size_bytes"]) if stage["size_bytes"] else "",
-        )
-    head = (
-        f"{format_rate(result.samples_per_s, 'samples')} over {format_seconds(result.time_s)},"
-        f" first batch after {format_seconds(result.first_batch_s)}\n"
-    )
-    counts = ", ".join(f"{name} {num:,}" for name, num in result.stats["counts"].items())
-    return Group(head, table, *([f"\ncounted: {counts}"] if counts else []), f"\n{result.explain}")
+    rate, time = format_rate(result.samples_per_s, "samples"), format_seconds(result.time_s)
+    first = format_seconds(result.first_batch_s)
+    return f"{rate} over {time}, first batch after {first}\n\n{stats}\n\n{result.explain}"

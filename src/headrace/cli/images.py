@@ -61,6 +61,8 @@ def open_images(source: str, size_px: int, batch_size: int) -> AbstractContextMa
         SourceError: No images there.
     """
     need_torchvision()
+    if not Path(source).exists() and not any(sign in source for sign in "*?{[:"):
+        raise SourceError("there is no such file or folder", path=source, accepted="a folder of images, or shards")
     if is_shards(source):
         return shard_images(source, size_px, batch_size)
     return folder_images(source, size_px, batch_size)
@@ -86,18 +88,18 @@ def folder_images(folder: str, size_px: int, batch_size: int) -> Iterator[Images
             raise SourceError(
                 "no images in the folder",
                 path=folder,
-                got=str(error).partition("\n")[0],
                 accepted="FOLDER/CLASS/IMAGE, a folder of images, or shards",
             ) from error
         load = f"loader = hr.DataLoader(dataset, batch_size={batch_size}, shuffle=True)"
-        paste = ("import headrace as hr", f'dataset = ImageFolder("{folder}", transform)  # as you have it', load)
+        paste: tuple[str, ...] = (
+            "import headrace as hr",
+            f'dataset = ImageFolder("{folder}", transform)  # as you have it',
+            load,
+        )
         if root != folder:
-            pack = f"# once, in a shell: headrace pack {folder} {folder.rstrip('/')}-shards"
-            paste = (
-                pack,
-                f'dataset = hr.ShardDataset("{folder.rstrip("/")}-shards", fields="jpg", transform=transform)',
-                load,
-            )
+            shards = f"{folder.rstrip('/')}-shards"
+            dataset_line = f'dataset = hr.ShardDataset("{shards}", fields="jpg", transform=transform)'
+            paste = (paste[0], f"{dataset_line}  # after: headrace pack {folder} {shards}", load)
         yield Images(ours=dataset, stock=dataset, paste=paste)
 
 
@@ -123,10 +125,12 @@ def shard_images(source: str, size_px: int, batch_size: int) -> Iterator[Images]
     if field is None:
         raise SourceError("the shards hold no images", got=source, accepted=f"a field {', '.join(IMAGE_FIELDS)}")
     transform = training_transform(size_px)
+    dataset = ShardDataset(source, fields=(field,), transform=transform)
+    fields = f'("{field}", "cls")' if "cls" in dataset.index.fields else f'"{field}"'
     paste = (
         "import headrace as hr",
-        f'dataset = hr.ShardDataset("{source}", fields=("{field}", "cls"), transform=transform)',
+        f'dataset = hr.ShardDataset("{source}", fields={fields}, transform=transform)',
         f"loader = hr.DataLoader(dataset, batch_size={batch_size}, shuffle=True)",
     )
     with closing(StockShards(source, field, transform)) as stock:
-        yield Images(ours=ShardDataset(source, fields=(field,), transform=transform), stock=stock, paste=paste)
+        yield Images(ours=dataset, stock=stock, paste=paste)

@@ -33,7 +33,7 @@ class Indexed:
 
 
 def index(
-    shards: Annotated[list[str], typer.Argument(help="Shards: files, folders, patterns.", metavar="SHARDS...")],
+    shards: Annotated[list[str], typer.Argument(help="Shards: files, folders, patterns.", metavar="SHARDS")],
     *,
     workers: Annotated[int, typer.Option(min=1, help="Threads that scan.")] = 8,
     no_dataset_index: Annotated[

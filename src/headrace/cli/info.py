@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from headrace._base.units import format_bytes
+from headrace._base.units import count, format_bytes
 from headrace.cli.output import AsJson, note, progress, show
 from headrace.pack import advise
 from headrace.shards import DatasetIndex, ShardIndex, expand_urls
@@ -46,7 +46,7 @@ class Info:
 
 
 def info(
-    shards: Annotated[list[str], typer.Argument(help="Shards: files, folders, patterns.", metavar="SHARDS...")],
+    shards: Annotated[list[str], typer.Argument(help="Shards: files, folders, patterns.", metavar="SHARDS")],
     *,
     ranks: Annotated[int | None, typer.Option(min=1, help="Ranks that will train: are there enough shards?")] = None,
     as_json: AsJson = False,
@@ -90,8 +90,9 @@ def describe(dataset: DatasetIndex, first: ShardIndex | None, num_ranks: int | N
 def summary(result: Info) -> str:
     """The facts as lines."""
     sizes = f"{format_bytes(result.smallest_shard_bytes)} to {format_bytes(result.largest_shard_bytes)}"
+    samples, shards = count(result.num_samples, "sample"), count(result.num_shards, "shard")
     lines = [
-        f"{result.num_samples:,} samples in {result.num_shards:,} shards, {format_bytes(result.size_bytes)}",
+        f"{samples} in {shards}, {format_bytes(result.size_bytes)}",
         f"  shards   {sizes}, {result.fewest_samples:,} to {result.most_samples:,} samples each",
         f"  fields   {', '.join(result.fields)}",
     ]

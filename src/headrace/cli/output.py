@@ -28,7 +28,7 @@ def show(result: RenderableType, facts: Any, *, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(plain(facts), ensure_ascii=False))
     else:
-        Console(highlight=False, soft_wrap=True).print(result)
+        Console(markup=False, emoji=False, highlight=False, soft_wrap=True).print(result)
 
 
 def plain(value: Any) -> Any:

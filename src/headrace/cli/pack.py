@@ -17,6 +17,8 @@ EXAMPLES = (
     "headrace pack 'old/part-{000..099}.tar' shards/train --shard-size 4GiB",
 )
 
+DEFAULT_QUALITY = 90
+
 
 def pack(
     source: arguments.Source,
@@ -34,7 +36,7 @@ def pack(
     replace_dots: arguments.ReplaceDots = False,
     allow_pickle: arguments.AllowPickle = None,
     resize_shorter: arguments.ResizeShorter = None,
-    quality: arguments.Quality = 90,
+    quality: arguments.Quality = DEFAULT_QUALITY,
     keep_damaged: arguments.KeepDamaged = False,
     path_column: arguments.PathColumn = None,
     label_column: arguments.LabelColumn = None,
@@ -73,6 +75,9 @@ def pack(
 def resize_options(shorter_px: int | None, quality: int, *, keep_damaged: bool) -> ResizeOptions | None:
     """How images are shrunk, None where they are not."""
     if shorter_px is None:
+        if keep_damaged or quality != DEFAULT_QUALITY:
+            what = "--quality and --keep-damaged are for images that are shrunk"
+            raise OptionError(what, remedy="Add --resize-shorter PIXELS")
         return None
     return ResizeOptions(shorter_px=shorter_px, quality=quality, damaged="keep" if keep_damaged else "raise")
 

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 
 from rich.progress import Progress, TaskID
 
-from headrace._base.units import format_byte_rate, format_bytes, format_rate, format_seconds
+from headrace._base.units import count, format_byte_rate, format_bytes, format_rate, format_seconds
 from headrace.cli.output import note, progress, show
+from headrace.codecs import kind_of
 from headrace.pack import OnProgress, PackProgress, PackReport
 
 TITLES = {
@@ -49,9 +50,9 @@ def present(report: PackReport, *, as_json: bool) -> None:
 
 def summary(report: PackReport) -> str:
     """The result in a few lines."""
-    size = format_bytes(report.size_bytes)
+    samples, shards = count(report.num_samples, "sample"), count(len(report.shards), "shard")
     lines = [
-        f"{report.num_samples:,} samples in {len(report.shards):,} shards, {size}, in {report.destination}",
+        f"{samples} in {shards}, {format_bytes(report.size_bytes)}, in {report.destination}",
         f"  source   {report.kind}: {report.kind_reason}",
         f"  fields   {', '.join(report.fields)}",
     ]
@@ -69,8 +70,14 @@ def summary(report: PackReport) -> str:
         f"  time     {format_seconds(report.wall_s)}, {rate}, {format_byte_rate(report.size_bytes / report.wall_s)}"
     )
     pattern = f"{report.destination}/{report.shards[0]}" if len(report.shards) == 1 else braces(report)
-    lines.append(f'\nTrain from it: hr.ShardDataset("{pattern}", fields=..., transform=...)')
+    lines.append(f'\nTrain from it: hr.ShardDataset("{pattern}", fields={shape(report.fields)}, transform=transform)')
     return "\n".join(lines)
+
+
+def shape(fields: tuple[str, ...]) -> str:
+    """The argument `fields`: images first, as training loops have them."""
+    names = sorted(fields, key=lambda field: (kind_of(field) != "image", field))
+    return f'"{names[0]}"' if len(names) == 1 else "(" + ", ".join(f'"{name}"' for name in names) + ")"
 
 
 def braces(report: PackReport) -> str:

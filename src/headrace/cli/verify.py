@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from headrace._base.units import format_bytes
+from headrace._base.units import count, format_bytes
 from headrace.cli.exit_codes import ExitCode
 from headrace.cli.output import AsJson, progress, show
 from headrace.codecs import decode_image, kind_of
@@ -47,7 +47,7 @@ class Verified:
 
 
 def verify(
-    shards: Annotated[list[str], typer.Argument(help="Shards: files, folders, patterns.", metavar="SHARDS...")],
+    shards: Annotated[list[str], typer.Argument(help="Shards: files, folders, patterns.", metavar="SHARDS")],
     *,
     decode: Annotated[bool, typer.Option("--decode", help="Also decode every image.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Warnings count as faults too.")] = False,
@@ -114,10 +114,11 @@ def summary(result: Verified) -> str:
         if len(report.findings) > NUM_SHOWN:
             lines.append(f"  and {len(report.findings) - NUM_SHOWN:,} more (--json shows all)")
     size = format_bytes(result.size_bytes)
-    checked = f"{result.num_shards:,} shards checked, {result.num_samples:,} whole samples, {size}"
+    checked = f"{count(result.num_shards, 'shard')} checked, {count(result.num_samples, 'whole sample')}, {size}"
     if not result.num_errors and not result.num_warnings:
         return f"{checked}: no faults"
-    return "\n".join([*lines, f"{checked}: {result.num_errors:,} errors, {result.num_warnings:,} warnings"])
+    errors, warnings = count(result.num_errors, "error"), count(result.num_warnings, "warning")
+    return "\n".join([*lines, f"{checked}: {errors}, {warnings}"])
 
 
 def line_of(finding: Finding) -> str:

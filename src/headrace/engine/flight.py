@@ -258,7 +258,7 @@ class Flight:
     def deliver(self, passage: Passage) -> Delivered:
         """Hands a batch over; its memory is the consumer's from here on, and the next step may begin."""
         started_s = time.perf_counter()
-        self.recorder.fill("ready", self.arrivals.num_waiting(), self.num_in_flight)
+        self.recorder.fill("ready", self.arrivals.num_waiting(), self.options.max_in_flight)
         self.account.give(passage.charged_bytes)
         with self.lock:
             self.num_in_flight -= 1

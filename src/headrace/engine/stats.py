@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from headrace._base.forks import renew_after_fork
 from headrace.engine.meters import Meters
 from headrace.engine.snapshot import StatsSnapshot
+from headrace.errors import OptionError
 
 Scope: TypeAlias = Literal["epoch", "total"]
 
@@ -60,7 +61,12 @@ class Stats:
 
         Args:
             scope: "epoch": since the last `begin_epoch`; "total": since the loader was made.
+
+        Raises:
+            OptionError: Another scope.
         """
+        if scope not in get_args(Scope):
+            raise OptionError("scope is not accepted", got=repr(scope), accepted=", ".join(map(repr, get_args(Scope))))
         with self.lock:
             copy = Meters(self.epoch.started_s)
             if scope == "total":

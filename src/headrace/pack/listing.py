@@ -30,7 +30,7 @@ class ListSource:
     def scan(self, path: str, options: PackOptions, on_found: Callable[[int], None]) -> Scan:
         """Reads the list and looks at every file that it names."""
         if not Path(path).is_file():
-            raise SourceError("the list does not exist", path=path)
+            raise SourceError("the list is no file", path=path, accepted="a CSV, TSV, JSONL or Parquet file")
         column_names, rows = read_rows(path)
         if not rows:
             raise SourceError("the list has no rows", path=path)

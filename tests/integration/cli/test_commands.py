@@ -61,6 +61,8 @@ def test_no_arguments_show_the_help(headrace):
         ["pack", "a", "b", "--source", "tape"],
         ["pack", "a", "b", "--quality", "101"],
         ["pack", "a", "b", "--field", "caption"],
+        ["pack", "a", "b", "--quality", "50"],
+        ["pack", "a", "b", "--keep-damaged"],
         ["info"],
         ["try", "x", "--seconds", "-1"],
     ],
@@ -218,6 +220,45 @@ def test_the_lines_to_paste_run(headrace, packed):
     assert images.shape == (4, 3, 32, 32)
     assert labels.shape == (4,)
     names["loader"].close()
+
+
+def test_lines_to_paste_name_the_fields_that_there_are(headrace, photographs, tmp_path):
+    flat = tmp_path / "flat"
+    shutil.copytree(next(photographs.iterdir()), flat)
+    options = ("--seconds", 0.1, "--batch-size", 4, "--size", 64, "--workers", 0)
+    lines = headrace("try", flat, *options).stdout.split("\n\n")[-1]
+    assert lines.startswith("import headrace as hr\n")
+    command = next(line for line in lines.splitlines() if "# after: headrace" in line).partition("# after: headrace ")[
+        2
+    ]
+    assert headrace(*command.split()).exit_code == 0
+    again = headrace("try", f"{flat}-shards", *options).stdout.split("\n\n")[-1]
+    assert 'fields="jpg"' in again
+    for text in (lines, again):
+        names = {"transform": None}
+        exec(text.replace("transform=transform", "transform=lambda image: 0"), names)
+        assert len(next(iter(names["loader"]))) == 4
+        names["loader"].close()
+
+
+def test_results_are_printed_as_they_are(headrace, photographs, tmp_path):
+    source = tmp_path / "photographs [red] :smile:"
+    shutil.copytree(photographs, source)
+    assert f"in {source} [1]" in headrace("pack", source, f"{source} [1]").stdout
+    (tmp_path / "x.tar").write_bytes(b"<html>")
+    assert "the shard is not a tar [shard=" in headrace("verify", tmp_path / "x.tar").stdout
+
+
+def test_paragraphs_of_help_flow(headrace):
+    text = headrace("demo", "--help").stdout
+    assert text.count("Examples:") == 1
+    assert "in a short trial. Both sides train the same" in " ".join(text.split())
+
+
+def test_a_name_that_does_not_exist_is_no_shard(headrace, tmp_path):
+    result = headrace("try", tmp_path / "phtos")
+    assert result.exit_code == 3
+    assert "no such file or folder" in result.stderr
 
 
 def test_a_source_without_images_is_no_trial(headrace, tmp_path):

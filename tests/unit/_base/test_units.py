@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from headrace._base.units import format_byte_rate, format_bytes, format_rate, format_seconds, parse_bytes
+from headrace._base.units import count, format_byte_rate, format_bytes, format_rate, format_seconds, parse_bytes
 from headrace.errors import OptionError
 
 
@@ -65,3 +65,7 @@ def test_rates_are_told():
     assert format_rate(12345.6, "samples") == "12,346 samples/s"
     assert format_rate(3.14, "batches") == "3.1 batches/s"
     assert format_byte_rate(1.5 * 2**30) == "1.5 GiB/s"
+
+
+def test_one_thing_is_not_several():
+    assert [count(num, "shard") for num in (0, 1, 1200)] == ["0 shards", "1 shard", "1,200 shards"]

@@ -10,6 +10,8 @@ import typer
 
 from headrace.cli.output import AsJson, show
 
+EXAMPLES = ("headrace demo", "headrace demo --data photos/train --num 10000", "headrace demo --step-ms 150")
+
 
 def default_cache() -> Path:
     """Folder for the demo's files: `$HEADRACE_CACHE/demo`, else in the user's cache folder."""
@@ -40,14 +42,6 @@ def demo(
 
     The stock loader runs with the number of workers that is fastest in a short trial. Both sides train the same
     network on the same photographs, in batches of the same size, with the same number of threads.
-
-    Examples:
-
-        headrace demo
-
-        headrace demo --data photos/train --num 10000
-
-        headrace demo --step-ms 150
     """
     from headrace.cli.demo.comparison import DemoOptions, run_demo
 
