@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
@@ -93,9 +93,10 @@ class DataLoader(Generic[T]):
         exif: Exif = "ignore",
         dct_scaling: bool = False,
         on_error: OnError = "raise",
-        extras: tuple[Extra, ...] = (),
+        extras: Extra | Sequence[Extra] = (),
     ) -> None:
         _check_samplers(batch_size, shuffle, sampler, batch_sampler, drop_last=drop_last)
+        _check_topology(topology)
         self.dataset = dataset
         self.batch_size = batch_size if batch_sampler is None else None
         self.sampler = sampler
@@ -106,7 +107,7 @@ class DataLoader(Generic[T]):
             shuffle=shuffle,
             drop_last=drop_last,
             tail=tail,
-            seed=seed if generator is None else int(generator.initial_seed()),
+            seed=seed if generator is None else _seed_of(generator),
             engine=engine,
             num_workers=num_workers,
             prefetch_factor=prefetch_factor,
@@ -115,7 +116,7 @@ class DataLoader(Generic[T]):
             memory_budget=memory_budget,
             window_samples=window_samples,
             on_error=on_error,
-            extras=tuple(extras),
+            extras=(extras,) if isinstance(extras, str) else tuple(extras),
             decode=DecodeOptions(fuse=fuse, memory_format=memory_format, exif=exif, dct_scaling=dct_scaling),
         )
         self._topology = topology
@@ -221,6 +222,17 @@ class DataLoader(Generic[T]):
             topology = detect_topology(self._topology)
             self._composed = compose(self.dataset, self.options, topology, self.sampler, self.batch_sampler)
         return self._composed
+
+
+def _check_topology(topology: object) -> None:
+    if topology is not None and not isinstance(topology, Topology):
+        raise OptionError("topology has a wrong type", got=repr(topology), accepted="a headrace.Topology or None")
+
+
+def _seed_of(generator: Any) -> int:
+    if not hasattr(generator, "initial_seed"):
+        raise OptionError("generator has a wrong type", got=repr(generator), accepted="a torch.Generator or None")
+    return int(generator.initial_seed())
 
 
 def _check_samplers(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from headrace._base.units import format_bytes
+from headrace.datasets.file_source import FileSource
 from headrace.loader.composition import Composition
 from headrace.loader.steps import OrderedSteps
 
@@ -35,7 +36,10 @@ def _dataset(composition: Composition) -> tuple[str, str, str]:
     layout = layout_of.source.layout()
     num, size = int(layout.samples.sum()), int(layout.sizes.sum())
     weight = f", {format_bytes(size)}" if size else ""
-    kind = f"{len(layout.samples):,} shards{weight}" if layout_of.sharded else "loose files"
+    if layout_of.sharded:
+        kind = f"{len(layout.samples):,} shards{weight}"
+    else:
+        kind = "loose files" if isinstance(layout_of.source, FileSource) else "of a selection"
     return "dataset", f"{num:,} samples", f"{kind}; bytes are fetched by the batch"
 
 

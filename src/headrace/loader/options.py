@@ -51,12 +51,13 @@ class LoaderOptions:
         _check_mode("fuse", self.decode.fuse, (True, False, "exact"))
         _check_mode("memory_format", self.decode.memory_format, ("contiguous", "channels_last"))
         _check_mode("exif", self.decode.exif, ("ignore", "apply"))
+        _check_mode("dct_scaling", self.decode.dct_scaling, (False, True))
         for extra in self.extras:
             _check_mode("extras", extra, get_args(Extra))
         if self.drop_last and self.tail not in (None, "drop"):
             raise OptionError("drop_last=True contradicts tail", got=f"tail={self.tail!r}", accepted="one of the two")
         if self.memory_budget != "auto":
-            parse_bytes(self.memory_budget)
+            parse_bytes(self.memory_budget, name="memory_budget")
         _check_seed(self.seed)
         if self.collate_fn is not None and not callable(self.collate_fn):
             raise OptionError("collate_fn cannot be called", got=repr(self.collate_fn), accepted="a callable or None")
@@ -91,6 +92,8 @@ def _check_count(name: str, value: object, *, least: int, none: bool = False) ->
 def _check_seed(seed: object) -> None:
     if not isinstance(seed, int) or isinstance(seed, bool):
         raise OptionError("seed has a wrong type", got=repr(seed), accepted="an integer")
+    if not 0 <= seed < 2**64:
+        raise OptionError("seed is out of range", got=seed, accepted="0 to 2^64 - 1")
 
 
 def _check_mode(name: str, value: object, accepted: Sequence[object]) -> None:

@@ -76,7 +76,7 @@ def unlike(live: Sequence[torch.Tensor]) -> CollateError:
         "the images of one batch differ and cannot be one tensor",
         got=f"{tuple(first.shape)} {first.dtype} and {tuple(other.shape)} {other.dtype}",
         accepted="images of one shape and type",
-        remedy="End the geometry with a fixed size (Resize((H, W)), RandomResizedCrop, CenterCrop), or take the images "
-        'as a list (collate={"<field>": "list"}).',
+        remedy="End the geometry with a fixed size (Resize((H, W)), RandomResizedCrop, CenterCrop), or give "
+        "collate_fn=",
         stage="collate",
     )

@@ -108,6 +108,13 @@ def test_samplers_are_honoured():
         {"batch_sampler": [[1]], "drop_last": True},
         {"batch_size": 0},
         {"seed": "x"},
+        {"seed": -1},
+        {"seed": 2**64},
+        {"generator": 3},
+        {"topology": 3},
+        {"dct_scaling": "yes"},
+        {"extras": "indices"},
+        {"memory_budget": -1},
     ],
 )
 def test_what_torch_refuses_is_refused(arguments):
@@ -225,6 +232,24 @@ def test_explain_is_short_and_states_the_decisions():
     assert len(text.splitlines()) <= 15
     for fact in ("10 samples", "seed 9", "2 workers", "3 batches"):
         assert fact in text
+
+
+def test_a_name_of_extras_stands_for_itself():
+    assert next(iter(hr.DataLoader(TensorDataset(torch.arange(4)), 2, extras="index")))[-1].tolist() == [0, 1]
+
+
+def test_stats_are_read_as_a_table():
+    loader = hr.DataLoader(Squares(10), 4, num_workers=2)
+    list(loader)
+    lines = str(loader.stats()).splitlines()
+    assert lines[0].split() == ["stage", "samples", "busy", "waiting", "p50", "p99", "samples/s", "bytes"]
+    assert max(map(len, lines)) <= 80
+    assert any(line.split()[:2] == ["deliver", "10"] for line in lines)
+    ready = loader.stats().queues["ready"]
+    assert ready.max <= ready.capacity
+    assert f"of {ready.capacity} on average" in str(loader.stats())
+    with pytest.raises(OptionError, match="'week'"):
+        loader.stats("week")
 
 
 def test_stats_count_what_was_done():

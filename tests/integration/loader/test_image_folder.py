@@ -53,7 +53,12 @@ def test_views_of_folders_take_the_fused_path(photographs):
     for view in (Subset(dataset, [5, 2, 59, 2]), first, ConcatDataset([second, dataset, first])):
         ours = hr.DataLoader(view, 8, num_workers=2)
         assert "Python" not in ours.explain()
+        assert "loose files" not in ours.explain()
         assert_same(batches(ours), batches(torch.utils.data.DataLoader(view, batch_size=8)))
+
+
+def test_a_folder_is_explained_as_files(photographs):
+    assert "loose files" in hr.DataLoader(ImageFolder(photographs, CROP), 8).explain()
 
 
 def test_target_transform_runs(photographs):
