@@ -28,11 +28,12 @@ def shrink_jpeg(data: memoryview | bytes, options: ResizeOptions) -> bytes | Non
     Raises:
         CorruptImageError: The image cannot be decoded.
     """
-    if bytes(data[:3]) != START_OF_JPEG:
-        return None
     from PIL import Image, UnidentifiedImageError
 
     try:
+        if bytes(data[:3]) != START_OF_JPEG:
+            Image.open(io.BytesIO(data)).close()  # of another format, or nothing
+            return None
         with Image.open(io.BytesIO(data), formats=("JPEG",)) as image:
             size = target_size(image.size, options.shorter_px)
             if size is None:

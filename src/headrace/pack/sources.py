@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from headrace.errors import OptionError
 from headrace.pack.image_folder import ImageFolderSource
 from headrace.pack.listing import ListSource
-from headrace.pack.options import PackOptions, SourceKind
+from headrace.pack.options import ListOptions, PackOptions, SourceKind
 from headrace.pack.recognise import recognise
 from headrace.pack.repack import ShardsSource
 from headrace.pack.sibling_files import SiblingSource
@@ -20,8 +21,10 @@ def choose(path: str, options: PackOptions) -> tuple[Source, str]:
 
     Raises:
         SourceError: Nothing that is known.
+        OptionError: Options for lists, and the source is none.
     """
-    if options.source != "auto":
-        return SOURCES[options.source], "it was asked for"
-    kind, reason = recognise(path)
+    kind, reason = (options.source, "it was asked for") if options.source != "auto" else recognise(path)
+    if kind != "list" and options.list_options != ListOptions():
+        got = f"{path}, taken for {kind} ({reason})"
+        raise OptionError("columns are named, but the source is no list", got=got, accepted="a list")
     return SOURCES[kind], reason

@@ -117,7 +117,8 @@ def tars_of(folder: str) -> list[str]:
     with os.scandir(folder) as entries:
         names = sorted(e.name for e in entries if e.name.endswith(SUFFIXES) and not e.name.startswith("."))
     if not names:
-        raise SourceError("a folder holds no shards", got=folder, accepted=ACCEPTED)
+        remedy = "`headrace pack FOLDER SHARDS` makes shards of a folder of images"
+        raise SourceError("a folder holds no shards", got=folder, accepted=ACCEPTED, remedy=remedy)
     return [os.path.join(folder, name) for name in names]
 
 

@@ -249,6 +249,19 @@ def test_results_are_printed_as_they_are(headrace, photographs, tmp_path):
     assert "the shard is not a tar [shard=" in headrace("verify", tmp_path / "x.tar").stdout
 
 
+def test_options_for_lists_are_refused_elsewhere(headrace, photographs, tmp_path):
+    result = headrace("pack", photographs, tmp_path / "shards", "--label-column", "label")
+    assert result.exit_code == 2
+    assert "image-folder" in result.stderr
+    assert not (tmp_path / "shards").exists()
+
+
+def test_a_folder_of_images_where_shards_are_wanted(headrace, photographs):
+    result = headrace("info", photographs)
+    assert result.exit_code == 3
+    assert "headrace pack" in result.stderr
+
+
 def test_paragraphs_of_help_flow(headrace):
     text = headrace("demo", "--help").stdout
     assert text.count("Examples:") == 1

@@ -442,10 +442,11 @@ def test_a_source_behind_a_link_is_resized_too(photographs, tmp_path, members):
     assert len(members(tmp_path / "out")) == 120
 
 
-def test_a_damaged_image_is_named_or_kept_on_request(photographs, tmp_path, members):
+@pytest.mark.parametrize("harm", [lambda data: data[:2000], lambda _: b"", lambda _: b"<html>"])
+def test_a_damaged_image_is_named_or_kept_on_request(photographs, tmp_path, members, harm):
     shutil.copytree(photographs, tmp_path / "in")
     victim = sorted((tmp_path / "in").rglob("*.jpg"))[7]
-    victim.write_bytes(victim.read_bytes()[:2000])
+    victim.write_bytes(harm(victim.read_bytes()))
     resize = ResizeOptions(shorter_px=32)
     with pytest.raises(SourceError, match=f"{victim.name}.*keep-damaged"):
         pack(str(tmp_path / "in"), str(tmp_path / "out"), PackOptions(resize=resize))
