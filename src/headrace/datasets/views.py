@@ -13,11 +13,12 @@ from headrace.contracts import I64, Allocate, BatchSource, ByteColumn, Column, L
 
 
 class SelectedSource:
-    """The samples of a source at given positions (`torch.utils.data.Subset`, `random_split`)."""
+    """The samples of a source at given positions (`torch.utils.data.Subset`, `random_split`); -1 is the last."""
 
     def __init__(self, inner: BatchSource, positions: Sequence[int] | I64) -> None:
         self.inner = inner
-        self.positions = np.asarray(positions, dtype=np.int64)
+        given = np.asarray(positions, dtype=np.int64)
+        self.positions = np.where(given < 0, given + int(inner.layout().samples.sum()), given)
 
     def layout(self) -> Layout:
         """One shard: what is next to each other in a selection need not be so in storage."""
