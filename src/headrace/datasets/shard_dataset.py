@@ -82,6 +82,11 @@ class ShardDataset(Dataset[Any]):
         """Samples in all shards."""
         return self.index.num_samples
 
+    def __repr__(self) -> str:
+        """How much of what, and what is done to it."""
+        num, names = len(self.index.shards), ", ".join(entry.name for entry in self.shape.entries)
+        return f"ShardDataset({len(self):,} samples in {num:,} shards, fields {names}, transform={self.transform!r})"
+
     def __getitem__(self, index: int) -> Any:
         """One sample, transformed; random transforms draw from torch's generator here.
 
@@ -96,7 +101,7 @@ class ShardDataset(Dataset[Any]):
         ids = np.asarray(indices, dtype=np.int64)
         ids = np.where(ids < 0, ids + len(self), ids)
         if len(ids) and not (ids.min() >= 0 and ids.max() < len(self)):
-            raise IndexError(f"sample {indices} of {len(self)}")
+            raise IndexError(f"sample {', '.join(map(str, indices))} is out of range: there are {len(self):,}")
         # The draws follow torch's generator, which torch's workers seed differently in each of them.
         keys = torch.randint(-(2**63), 2**63 - 1, (len(ids),)).numpy().view(np.uint64)
         context = BatchContext(

@@ -45,7 +45,7 @@ class QueueStats:
     mean: float
     max: int
     capacity: int
-    """At the last look."""
+    """How many it could have held at the last look."""
     empty_share: float
     """Share of the looks that found it empty."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace._base.units import format_bytes
+from headrace._base.units import count, format_bytes
 from headrace.datasets.file_source import FileSource
 from headrace.loader.composition import Composition
 from headrace.loader.steps import OrderedSteps
@@ -61,7 +61,7 @@ def _engine(composition: Composition) -> tuple[str, str, str]:
     workers = composition.workers
     if workers.num_workers == 0:
         return "engine", "the caller's thread", "num_workers=0"
-    choice = f"threads: {workers.num_workers} workers, {workers.num_io_threads} for reading"
+    choice = f"threads: {count(workers.num_workers, 'worker')}, {workers.num_io_threads} for reading"
     return "engine", choice, workers.reason
 
 

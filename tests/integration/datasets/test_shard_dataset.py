@@ -78,6 +78,12 @@ def test_len_and_items(shards, images):
         dataset[60]
 
 
+def test_it_says_what_it_is(shards):
+    assert repr(hr.ShardDataset(shards, fields=("jpg", "cls"))) == (
+        "ShardDataset(60 samples in 3 shards, fields jpg, cls, transform=None)"
+    )
+
+
 def test_shapes_of_fields(shards):
     assert hr.ShardDataset(shards, fields="txt")[3] == "photo 3"
     assert hr.ShardDataset(shards, fields={"label": "cls", "caption": "txt"})[8] == {"label": 1, "caption": "photo 8"}
