@@ -77,9 +77,9 @@ class HeadraceError(Exception):
     def __str__(self) -> str:
         text = self.what
         if self.where:
-            text += " [" + ", ".join(f"{name}={value}" for name, value in self.where.items()) + "]"
+            text += " [" + ", ".join(f"{name}={_printable(value)}" for name, value in self.where.items()) + "]"
         if self.got is not None:
-            text += f"; got {self.got}"
+            text += f"; got {_printable(self.got)}"
         if self.accepted is not None:
             text += f"; accepted: {self.accepted}"
         if self.remedy is not None:
@@ -96,6 +96,15 @@ class HeadraceError(Exception):
     def __reduce__(self) -> tuple[Any, ...]:
         state = (self.what, self.got, self.accepted, self.remedy, self.retryable, self.where)
         return _rebuild, (type(self), *state)
+
+
+def _printable(value: object) -> str:
+    """The value as text; what a terminal would obey, or could not print, is escaped: names come from strangers."""
+    text = str(value)
+    if text.isprintable():
+        return text
+    shown = (one if one.isprintable() or one == "\n" else one.encode("unicode_escape").decode() for one in text)
+    return "".join(shown)
 
 
 def _rebuild(
