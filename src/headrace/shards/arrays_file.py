@@ -89,7 +89,7 @@ def column_of(data: npt.NDArray[np.uint8], entry: Any, kind: str) -> npt.NDArray
         begin, end = (int(offset) for offset in entry["data_offsets"])
         length = int(entry["shape"][0])
         stated = entry["dtype"]
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, OverflowError) as error:
         raise IndexFormatError("an index lacks a column", got=repr(error)) from error
     width = np.dtype(DTYPES[kind]).itemsize
     if stated != kind or not 0 <= begin <= end <= len(data) or end - begin != length * width or begin % width:

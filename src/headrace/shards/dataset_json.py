@@ -75,6 +75,15 @@ def parse_document(data: bytes, path: str) -> dict[str, Any]:
         raise IndexFormatError(
             "a dataset index has no usable shard list", accepted="entries with url, nsamples and filesize", path=path
         )
+    fields, extra = document.get(FIELDS), document.get(EXTRA)
+    if not (fields is None or (isinstance(fields, list) and all(isinstance(name, str) for name in fields))):
+        raise IndexFormatError(
+            "a dataset index has unusable field names", got=repr(fields)[:80], accepted="a list of strings", path=path
+        )
+    if not (extra is None or isinstance(extra, dict)):
+        raise IndexFormatError(
+            "a dataset index has unusable facts", got=repr(extra)[:80], accepted="an object", path=path
+        )
     return document
 
 
@@ -82,10 +91,21 @@ def is_entry(entry: Any) -> bool:
     """Whether an entry names a shard with a count, and sane sizes where it has them."""
     return (
         isinstance(entry, dict)
-        and isinstance(entry.get("url"), str)
+        and is_url(entry.get("url"))
         and is_count(entry.get("nsamples"))
         and (entry.get("filesize") is None or is_count(entry["filesize"]))
     )
+
+
+def is_url(value: Any) -> bool:
+    """Whether a value can name a file: not empty, no NUL, and text that a file name can hold."""
+    if not isinstance(value, str) or not value or "\0" in value:
+        return False
+    try:
+        os.fsencode(value)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def is_count(value: Any) -> bool:

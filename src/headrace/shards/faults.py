@@ -52,6 +52,11 @@ def text_of(name: bytes) -> str:
     return name.decode("utf-8", "surrogateescape")
 
 
+def sentence(text: str) -> str:
+    """A text of the scan as a sentence about the shard: some begin with their verb, some with what is faulty."""
+    return f"the shard is not sound: {text}" if text.startswith(("a ", "an ")) else f"the shard {text}"
+
+
 def structure_error(
     fault: tuple[str, int, int, str], *, shard: str, last_key: str | None, first_bytes: bytes = b""
 ) -> HeadraceError:
@@ -66,7 +71,7 @@ def structure_error(
         suffix = next((suffix for magic, suffix in COMPRESSED.items() if first_bytes.startswith(magic)), None)
         if suffix is not None:
             remedy = f"The file is compressed: name it .tar.{suffix}, or unpack it"
-    return error(f"the shard {text}", got=got, remedy=remedy, shard=shard, offset=offset, last_key=last_key)
+    return error(sentence(text), got=got, remedy=remedy, shard=shard, offset=offset, last_key=last_key)
 
 
 def content_error(kind: str, *, text: str, shard: str, **where: Any) -> ShardError:
@@ -80,7 +85,7 @@ def content_error(kind: str, *, text: str, shard: str, **where: Any) -> ShardErr
             shard=shard,
             **where,
         )
-    return error(f"the shard {text}", remedy=remedy, shard=shard, **where)
+    return error(sentence(text), remedy=remedy, shard=shard, **where)
 
 
 def read_first_bytes(path: str | os.PathLike[str]) -> bytes:

@@ -14,6 +14,8 @@ from headrace.shards.table import IndexTable
 SUFFIX = ".index"
 FORMAT = "headrace-shard-index"
 VERSION = 1
+LARGEST_FILE = (1 << 63) - 1
+"""Bytes; file systems know no larger ones."""
 COLUMNS = {
     "key_starts": "U64",
     "offsets": "U64",
@@ -79,12 +81,21 @@ def head_of(facts: Mapping[str, str]) -> IndexHead:
             mtime_ns=int(facts["mtime_ns"]) if "mtime_ns" in facts else None,
             place=facts.get("place"),
         )
-        return IndexHead(
+        head = IndexHead(
             stamp=stamp,
-            fields=tuple(map(str, json.loads(facts["fields"]))),
+            fields=tuple(json.loads(facts["fields"])),
             num_samples=int(facts["num_samples"]),
             md5=facts.get("md5"),
             num_archives=int(facts["num_archives"]),
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
         raise IndexFormatError("the header of a shard index lacks something", got=repr(error)) from error
+    if not is_sane(head):
+        raise IndexFormatError("the header of a shard index holds what no shard has")
+    return head
+
+
+def is_sane(head: IndexHead) -> bool:
+    """Whether size and count are those of some file, and each field has one name."""
+    names = all(isinstance(name, str) for name in head.fields) and len(set(head.fields)) == len(head.fields)
+    return names and 0 <= head.stamp.size_bytes <= LARGEST_FILE and 0 <= head.num_samples <= head.stamp.size_bytes

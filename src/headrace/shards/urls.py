@@ -37,7 +37,7 @@ def expand_urls(urls: Urls) -> list[str]:
     given = [urls] if isinstance(urls, str | os.PathLike) else list(urls)
     if not given:
         raise SourceError("no shards are named", got=repr(urls), accepted=ACCEPTED)
-    names = list(itertools.chain.from_iterable(expand_one(os.fspath(url)) for url in given))
+    names = bounded(itertools.chain.from_iterable(expand_one(os.fspath(url)) for url in given), repr(urls))
     check_present(names)
     return names
 
@@ -73,10 +73,18 @@ def expand_braces(text: str) -> Iterator[str]:
             middles: Iterable[str] = itertools.chain.from_iterable(map(expand_braces, choices))
             if len(choices) == 1:
                 middles = range_of(inside)
-            tails = list(expand_braces(text[end + 1 :]))
+            tails = bounded(expand_braces(text[end + 1 :]), text)
             yield from (text[:start] + middle + tail for middle in middles for tail in tails)
             return
     yield text
+
+
+def bounded(names: Iterable[str], pattern: str) -> list[str]:
+    """The names as a list; `{0..99}` six times over must not fill the memory."""
+    listed = list(itertools.islice(names, MOST_URLS + 1))
+    if len(listed) > MOST_URLS:
+        raise SourceError("a pattern names too many shards", got=pattern[:200], accepted=f"{MOST_URLS} at most")
+    return listed
 
 
 def groups_of(text: str) -> Iterator[tuple[int, int]]:
@@ -137,7 +145,7 @@ def shards_of_json(path: Path) -> list[str]:
         urls = [str(entry["url"]) for entry in entries]
     except FileNotFoundError:
         raise SourceError("a dataset index is missing", got=str(path), accepted=ACCEPTED) from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise SourceError(
             "a dataset index cannot be read", got=f"{path}: {error}", accepted="a wids index.json"
         ) from error

@@ -100,6 +100,12 @@ def test_index_of_somebody_else(tmp_path: Path) -> None:
         '{"__kind__": "wids-shard-index-v1", "wids_version": 1}',
         '{"__kind__": "wids-shard-index-v1", "wids_version": 1, "shardlist": [{"url": "x-00.tar", "nsamples": -1}]}',
         '{"__kind__": "wids-shard-index-v1", "wids_version": 1, "shardlist": [{"url": 5, "nsamples": 1}]}',
+        '{"__kind__": "wids-shard-index-v1", "wids_version": 1, "shardlist": [{"url": "", "nsamples": 1}]}',
+        '{"__kind__": "wids-shard-index-v1", "wids_version": 1, "shardlist": [{"url": "\\ud800.tar", "nsamples": 1}]}',
+        '{"__kind__": "wids-shard-index-v1", "wids_version": 1, "shardlist": [{"url": "a\\u0000.tar", "nsamples": 1}]}',
+        '{"__kind__": "wids-shard-index-v1", "wids_version": 1, "shardlist": [{"url": "x-00.tar", "nsamples": 2}], "headrace_fields": 5}',
+        '{"__kind__": "wids-shard-index-v1", "wids_version": 1, "shardlist": [{"url": "x-00.tar", "nsamples": 2}], "headrace_fields": [5]}',
+        '{"__kind__": "wids-shard-index-v1", "wids_version": 1, "shardlist": [{"url": "x-00.tar", "nsamples": 2}], "headrace": 5}',
     ],
 )
 def test_index_json_that_is_not_valid_is_named(tmp_path: Path, document: str) -> None:

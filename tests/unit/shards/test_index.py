@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -273,3 +276,53 @@ def test_faults_are_described_up_to_a_bound_and_all_left_out(tmp_path: Path) -> 
     index = ShardIndex.open(shard, on_error="skip")
     assert index.keys(range(index.num_samples)) == ["z"]
     assert len(index.faults) == 1000
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"size_bytes": "1" * 30},
+        {"size_bytes": "-5"},
+        {"num_samples": "-1"},
+        {"num_samples": "99999999"},
+        {"fields": "[" * 100_000},
+        {"fields": '["txt", "txt"]'},
+        {"fields": "[5]"},
+    ],
+    ids=str,
+)
+def test_a_header_that_no_shard_has_is_refused_and_the_index_made_anew(shard: Path, change: dict[str, str]) -> None:
+    whole = ShardIndex.open(str(shard)).num_samples
+    rewrite_header(shard, lambda header: header["__metadata__"].update(change))
+    with pytest.raises(IndexFormatError):
+        map_index(f"{shard}.index")
+    assert ShardIndex.open(str(shard)).num_samples == whole
+    assert map_index(f"{shard}.index")[1].num_samples == whole
+
+
+@pytest.mark.parametrize("entry", [{"data_offsets": [float("inf"), 1]}, {"shape": [float("inf")]}], ids=str)
+def test_endless_columns_are_refused(shard: Path, entry: dict[str, list[float]]) -> None:
+    ShardIndex.open(str(shard))
+    rewrite_header(shard, lambda header: header["offsets"].update(entry))
+    with pytest.raises(IndexFormatError):
+        map_index(f"{shard}.index")
+
+
+def rewrite_header(shard: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """Changes the JSON header of a shard's index."""
+    file = Path(f"{shard}.index")
+    data = file.read_bytes()
+    end = 8 + int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:end])
+    change(header)
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    file.write_bytes(len(text).to_bytes(8, "little") + text + data[end:])
+
+
+def test_sentences_about_a_shard_are_sentences(tmp_path: Path) -> None:
+    data = bytearray(tar_of(pairs(3)))
+    data[1024:1536] = b"\xff" * 512
+    (tmp_path / "x.tar").write_bytes(data)
+    with pytest.raises(ShardError, match="the shard is not sound: a header's checksum is wrong"):
+        ShardIndex.open(str(tmp_path / "x.tar"))

@@ -92,3 +92,16 @@ def test_a_folder_that_cannot_be_listed_is_still_read(tmp_path: Path) -> None:
         assert expand_urls(path) == [path]
     finally:
         (tmp_path / "d").chmod(0o700)
+
+
+def test_choices_that_multiply_beyond_measure_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("headrace.shards.urls.MOST_URLS", 1000)
+    for pattern in ("{0..99}" * 6 + ".tar", "{a,b}" * 10 + ".tar"):
+        with pytest.raises(SourceError, match="too many"):
+            expand_urls(pattern)
+
+
+def test_an_index_json_nested_beyond_measure_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "index.json").write_text("[" * 200_000)
+    with pytest.raises(SourceError, match="cannot be read"):
+        expand_urls(tmp_path / "index.json")
