@@ -217,6 +217,14 @@ class DataLoader(Generic[T]):
         """The caller's collate function, if any."""
         return self.options.collate_fn
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What another process or a copy needs: threads, batches in flight and statistics stay here."""
+        return self.__dict__ | {"_composed": None, "_stats": None, "_engine": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._stats = Stats()
+
     def _composition(self) -> Composition:
         if self._composed is None:
             topology = detect_topology(self._topology)

@@ -13,6 +13,8 @@ from headrace.errors import OptionError
 
 Extra: TypeAlias = Literal["index", "key", "url", "valid"]
 Engine: TypeAlias = Literal["auto", "threads"]
+MOST_WORKERS = 1024
+"""As many threads as the native pool takes; beyond that a number of workers is a slip of the keyboard."""
 ShuffleArgument: TypeAlias = bool | Literal["full", "window"] | None
 
 
@@ -41,7 +43,7 @@ class LoaderOptions:
     def __post_init__(self) -> None:
         _check_count("batch_size", self.batch_size, least=1, none=True)
         if self.num_workers != "auto":
-            _check_count("num_workers", self.num_workers, least=0)
+            _check_count("num_workers", self.num_workers, least=0, most=MOST_WORKERS)
         _check_count("prefetch_factor", self.prefetch_factor, least=1, none=True)
         _check_count("window_samples", self.window_samples, least=1, none=True)
         _check_mode("engine", self.engine, get_args(Engine))
@@ -81,11 +83,12 @@ def resolve_shuffle(shuffle: ShuffleArgument, *, sharded: bool) -> Literal["none
     return shuffle
 
 
-def _check_count(name: str, value: object, *, least: int, none: bool = False) -> None:
+def _check_count(name: str, value: object, *, least: int, most: int | None = None, none: bool = False) -> None:
     if none and value is None:
         return
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        accepted = f"an integer of {least} or more" + (" or None" if none else "")
+    if isinstance(value, bool) or not isinstance(value, int) or value < least or (most is not None and value > most):
+        span = f"from {least} to {most}" if most is not None else f"of {least} or more"
+        accepted = f"an integer {span}" + (" or None" if none else "")
         raise OptionError(f"{name} is not accepted", got=repr(value), accepted=accepted)
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, Protocol
 
 import numpy as np
 
-from headrace.contracts import Step
+from headrace.contracts import I64, Step
+from headrace.errors import OptionError
 from headrace.order import EpochOrder, OrderSpec, Topology, open_epoch
 
 
@@ -59,10 +61,27 @@ class SampledSteps:
         """Steps as the sampler draws them; an id that comes twice is augmented twice."""
         position = 0
         for index, batch in enumerate(self.batches):
-            ids = np.asarray(list(batch), dtype=np.int64)
+            ids = ids_of(batch)
             draws = np.arange(position, position + len(ids), dtype=np.int64)
             yield Step(index=index, epoch=epoch, ids=ids, valid=np.ones(len(ids), dtype=np.bool_), draws=draws)
             position += len(ids)
+
+
+def ids_of(batch: Any) -> I64:
+    """The sample numbers of one batch of a sampler, shape (rows,).
+
+    Raises:
+        OptionError: It is no list of integers, or empty.
+    """
+    try:
+        ids = np.array([operator.index(one) for one in batch], dtype=np.int64)
+    except (TypeError, OverflowError) as error:
+        raise OptionError(
+            "a sampler gives something that is no sample number", got=repr(batch)[:80], accepted="integers"
+        ) from error
+    if len(ids) == 0:
+        raise OptionError("a batch sampler gives an empty batch", accepted="batches of one sample or more")
+    return ids
 
 
 class BatchedSampler:

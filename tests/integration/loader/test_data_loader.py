@@ -1,8 +1,10 @@
 """The loader as its users hold it: arguments, life cycle, what it tells."""
 
+import copy
 import gc
 import itertools
 import os
+import pickle
 
 import numpy as np
 import pytest
@@ -271,3 +273,33 @@ def test_valid_marks_padding_of_ranks():
         marks += [np.array(loader.valid) for _ in loader]
     assert sum(mark.sum() for mark in marks) == 5
     assert sum(mark.size for mark in marks) == 8
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda loader: pickle.loads(pickle.dumps(loader))])
+def test_a_copy_of_a_loader_starts_where_it_stood_and_is_free_of_it(copied):
+    loader = hr.DataLoader(Squares(10), 4, shuffle=True, num_workers=1)
+    list(loader)
+    live = iter(loader)
+    next(live)
+    other = copied(loader)
+    assert other.stats().stages == {}
+    epoch = first_column(other)
+    assert len(list(live)) == 2, "the iterator of the original goes on"
+    assert epoch == first_column(loader), "both went on with the epoch after the one they stood in"
+
+
+@pytest.mark.parametrize("ids", [["a"], [1.5], [2**70], [None]])
+def test_what_is_no_sample_number_is_refused(ids):
+    with pytest.raises(OptionError, match="no sample number"):
+        list(hr.DataLoader(Squares(10), sampler=ids, num_workers=1))
+
+
+@pytest.mark.parametrize("batches", [[5], [[0], []]])
+def test_what_is_no_batch_is_refused(batches):
+    with pytest.raises(OptionError, match="sampler"):
+        list(hr.DataLoader(Squares(10), batch_sampler=batches, num_workers=1))
+
+
+def test_ids_may_be_tensors():
+    loader = hr.DataLoader(Squares(10), batch_sampler=[torch.tensor([3, 1]), [torch.tensor(2)]], num_workers=1)
+    assert first_column(loader) == [[3, 1], [2]]

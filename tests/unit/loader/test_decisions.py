@@ -62,6 +62,7 @@ def test_auto_memory_is_a_share_between_bounds():
         {"batch_size": 0},
         {"batch_size": True},
         {"num_workers": -1},
+        {"num_workers": 3000},
         {"num_workers": "many"},
         {"tail": "cut"},
         {"shuffle": "yes"},
