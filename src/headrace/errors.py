@@ -77,9 +77,9 @@ class HeadraceError(Exception):
     def __str__(self) -> str:
         text = self.what
         if self.where:
-            text += " [" + ", ".join(f"{name}={_printable(value)}" for name, value in self.where.items()) + "]"
+            text += " [" + ", ".join(f"{name}={printable(str(value))}" for name, value in self.where.items()) + "]"
         if self.got is not None:
-            text += f"; got {_printable(self.got)}"
+            text += f"; got {printable(str(self.got))}"
         if self.accepted is not None:
             text += f"; accepted: {self.accepted}"
         if self.remedy is not None:
@@ -98,9 +98,11 @@ class HeadraceError(Exception):
         return _rebuild, (type(self), *state)
 
 
-def _printable(value: object) -> str:
-    """The value as text; what a terminal would obey, or could not print, is escaped: names come from strangers."""
-    text = str(value)
+def printable(text: str) -> str:
+    """The text with what a terminal would obey, or could not print, as escapes: names come from strangers.
+
+    Line feeds stay; escapes are those of Python strings.
+    """
     if text.isprintable():
         return text
     shown = (one if one.isprintable() or one == "\n" else one.encode("unicode_escape").decode() for one in text)

@@ -13,7 +13,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from headrace.cli.exit_codes import ExitCode, exit_code
-from headrace.errors import HeadraceError
+from headrace.errors import HeadraceError, printable
 
 DEBUG = inspect.Parameter(
     "debug",
@@ -59,7 +59,7 @@ def tell(error: BaseException, code: ExitCode, text: str, *, debug: bool, as_jso
     if debug:
         traceback.print_exception(error, file=sys.stderr)
     typer.secho("Error: ", fg="red", bold=True, err=True, nl=False)
-    typer.echo(text, err=True)
+    typer.echo(printable(text), err=True)
     if as_json:
         typer.echo(json.dumps({"error": as_dict(error, text), "exit_code": int(code)}, default=str))
     raise typer.Exit(int(code))

@@ -20,13 +20,17 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from headrace.errors import printable
+
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print the result as one JSON object, for machines.")]
 
 
 def show(result: RenderableType, facts: Any, *, as_json: bool) -> None:
     """Prints a result: as text for people, or its facts as JSON."""
     if as_json:
-        typer.echo(json.dumps(plain(facts), ensure_ascii=False))
+        typer.echo(json.dumps(plain(facts)))
+    elif isinstance(result, str):
+        Console(highlight=False, soft_wrap=True, markup=False, emoji=False).print(printable(result))
     else:
         Console(markup=False, emoji=False, highlight=False, soft_wrap=True).print(result)
 
@@ -47,7 +51,7 @@ def plain(value: Any) -> Any:
 def note(text: str) -> None:
     """Something that the user should know, on standard error."""
     typer.secho("Note: ", fg="yellow", bold=True, err=True, nl=False)
-    typer.echo(text, err=True)
+    typer.echo(printable(text), err=True)
 
 
 @contextmanager
