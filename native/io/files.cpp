@@ -13,7 +13,8 @@ namespace {
 int open_retrying(const char* path) {
   int fd = -1;
   do {
-    fd = open(path, O_RDONLY | O_CLOEXEC);
+    // Without O_NONBLOCK opening a named pipe would wait for its writer. Regular files do not know the flag.
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   } while (fd < 0 && errno == EINTR);
   return fd;
 }
@@ -23,7 +24,9 @@ Opened open_file(const std::string& path) {
   const int fd = open_retrying(path.c_str());
   if (fd < 0) return {-1, 0, errno};
   struct stat facts{};
-  const int error_number = fstat(fd, &facts) != 0 ? errno : S_ISDIR(facts.st_mode) ? EISDIR : 0;
+  int error_number = fstat(fd, &facts) != 0 ? errno : 0;
+  if (error_number == 0 && S_ISDIR(facts.st_mode)) error_number = EISDIR;
+  if (error_number == 0 && !S_ISREG(facts.st_mode)) error_number = ESPIPE;
   if (error_number != 0) {
     close(fd);
     return {-1, 0, error_number};

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,6 +84,8 @@ def look(entry: os.DirEntry[str]) -> FileEntry:
             path=entry.path,
             remedy="Remove it or mend it.",
         ) from error
+    if not stat.S_ISREG(status.st_mode):
+        raise SourceError("a pipe or a device lies among the files", path=entry.path, remedy="Remove it.")
     return FileEntry(name=entry.name, size_bytes=status.st_size, mtime_ns=status.st_mtime_ns)
 
 

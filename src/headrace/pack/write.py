@@ -120,7 +120,7 @@ def open_range(part: Part, files: ExitStack) -> FileRange:
     """A part as a range of a file that is open as long as `files`."""
     path = str(part.path)
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a named pipe would wait for its writer
         files.callback(os.close, fd)
         size_bytes = os.fstat(fd).st_size
     except OSError as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -158,7 +159,7 @@ def opened(shard: str) -> Iterator[int]:
             remedy="Unpack it (`gunzip x.tar.gz`), or read it in sequence with iterate_shard",
         )
     try:
-        fd = os.open(shard, os.O_RDONLY | os.O_CLOEXEC)
+        fd = os.open(shard, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)  # a named pipe would wait for its writer
     except FileNotFoundError:
         raise SourceError("a shard is missing", got=shard) from None
     except OSError as error:
@@ -166,6 +167,8 @@ def opened(shard: str) -> Iterator[int]:
     try:
         if os.path.isdir(shard):
             raise SourceError("a shard is a folder", got=shard, accepted="a .tar file")
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise SourceError("a shard is a pipe or a device", got=shard, accepted="a .tar file")
         yield fd
     finally:
         os.close(fd)

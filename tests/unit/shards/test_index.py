@@ -326,3 +326,10 @@ def test_sentences_about_a_shard_are_sentences(tmp_path: Path) -> None:
     (tmp_path / "x.tar").write_bytes(data)
     with pytest.raises(ShardError, match="the shard is not sound: a header's checksum is wrong"):
         ShardIndex.open(str(tmp_path / "x.tar"))
+
+
+@pytest.mark.timeout(20)
+def test_a_named_pipe_is_no_shard_and_nobody_waits_for_its_writer(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "x.tar")
+    with pytest.raises(SourceError, match="pipe or a device"):
+        ShardIndex.open(str(tmp_path / "x.tar"))

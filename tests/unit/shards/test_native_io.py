@@ -79,3 +79,10 @@ def test_a_map_keeps_no_descriptor_and_outlives_the_file(tmp_path: Path) -> None
     assert len(_native.map_file(os.fsencode(path))) == 0
     with pytest.raises(FileNotFoundError):
         _native.map_file(os.fsencode(tmp_path / "gone"))
+
+
+@pytest.mark.timeout(20)
+def test_a_named_pipe_is_not_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    fds, _, errors = _native.open_files([os.fsencode(tmp_path / "pipe")])
+    assert (fds[0], errors[0]) == (-1, errno.ESPIPE)
