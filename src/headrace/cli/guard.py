@@ -8,10 +8,11 @@ import json
 import sys
 import traceback
 from collections.abc import Callable
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, NoReturn, get_type_hints
 
 import typer
 
+from headrace._base.os_errors import from_os_error
 from headrace.cli.exit_codes import ExitCode, exit_code
 from headrace.errors import HeadraceError, printable
 
@@ -40,9 +41,13 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
             tell(error, ExitCode.INTERRUPTED, "interrupted", debug=debug, as_json=as_json)
         except (typer.Exit, typer.Abort, BrokenPipeError):
             raise
+        except OSError as error:
+            if error.errno is None or error.filename is None:
+                unforeseen(error, debug=debug, as_json=as_json)
+            found = from_os_error(error, "a file or folder cannot be read or written", error.filename)
+            tell(found, exit_code(found), str(found), debug=debug, as_json=as_json)
         except Exception as error:  # noqa: BLE001 - the last place where an error can be given a readable end
-            text = f"{type(error).__name__}: {error}. This is a fault of headrace itself: --debug shows where."
-            tell(error, ExitCode.INTERNAL, text, debug=debug, as_json=as_json)
+            unforeseen(error, debug=debug, as_json=as_json)
 
     signature = inspect.signature(command, eval_str=True)
     run.__signature__ = signature.replace(parameters=[*signature.parameters.values(), DEBUG])  # type: ignore[attr-defined]
@@ -50,7 +55,13 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def tell(error: BaseException, code: ExitCode, text: str, *, debug: bool, as_json: bool) -> None:
+def unforeseen(error: Exception, *, debug: bool, as_json: bool) -> NoReturn:
+    """Shows an error that nobody has thought of, and ends the command."""
+    text = f"{type(error).__name__}: {error}. This is a fault of headrace itself: --debug shows where."
+    tell(error, ExitCode.INTERNAL, text, debug=debug, as_json=as_json)
+
+
+def tell(error: BaseException, code: ExitCode, text: str, *, debug: bool, as_json: bool) -> NoReturn:
     """Shows an error and ends the command.
 
     Raises:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from headrace.cli.output import AsJson
+from headrace.errors import SourceError
 
 EXAMPLES = (
     "headrace try photos/train",
@@ -81,7 +82,12 @@ def run_trial(images: Any, batch_size: int, num_workers: int, duration_s: float)
         bar = display.add_task("Measuring", total=4)
         for name in ("stock", "ours", "ours", "stock"):
             display.update(bar, description=f"Measuring the {name} loader" if name == "stock" else "Measuring ours")
-            timings[name].append(measure(loaders[name], duration_s / 2))
+            try:
+                timings[name].append(measure(loaders[name], duration_s / 2))
+            except Exception as error:
+                if name == "ours":
+                    raise
+                raise stock_failure(error) from error
             display.advance(bar)
     explained = ours.explain()
     ours.close()
@@ -96,6 +102,16 @@ def run_trial(images: Any, batch_size: int, num_workers: int, duration_s: float)
         batch_size=batch_size,
         paste=images.paste,
         explain=explained,
+    )
+
+
+def stock_failure(error: Exception) -> SourceError:
+    """What to say where the stock loader fails; its workers put a whole traceback into their message."""
+    lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    return SourceError(
+        "torch's DataLoader fails on these images, so there is nothing to compare with",
+        got=lines[-1],
+        remedy="`headrace verify --decode` finds damaged images in shards; `headrace bench` needs no stock loader",
     )
 
 

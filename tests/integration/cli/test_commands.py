@@ -249,6 +249,17 @@ def test_results_are_printed_as_they_are(headrace, photographs, tmp_path):
     assert "the shard is not a tar [shard=" in headrace("verify", tmp_path / "x.tar").stdout
 
 
+@pytest.mark.parametrize("num_workers", [0, 1])
+def test_a_stock_loader_that_fails_is_not_our_fault(headrace, photographs, tmp_path, num_workers):
+    shutil.copytree(photographs, tmp_path / "in")
+    for victim in (tmp_path / "in").rglob("*.jpg"):
+        victim.write_bytes(b"")
+    result = headrace("try", tmp_path / "in", "--seconds", 0.1, "--workers", num_workers)
+    assert result.exit_code == 3
+    assert "torch's DataLoader fails" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
 def test_options_for_lists_are_refused_elsewhere(headrace, photographs, tmp_path):
     result = headrace("pack", photographs, tmp_path / "shards", "--label-column", "label")
     assert result.exit_code == 2

@@ -64,3 +64,11 @@ def test_ctrl_c_ends_cleanly():
 @pytest.mark.parametrize("code", [0, 1])
 def test_an_exit_code_of_the_command_itself_is_kept(code):
     assert run(raiser(typer.Exit(code))).exit_code == code
+
+
+def test_a_file_that_the_system_refuses_is_no_fault_of_headrace():
+    result = run(raiser(PermissionError(13, "Permission denied", "photos")))
+    assert result.exit_code == 4
+    assert "[path=photos]" in result.stderr
+    assert "Permission denied" in result.stderr
+    assert run(raiser(OSError("from nowhere"))).exit_code == 70
