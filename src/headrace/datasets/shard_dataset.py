@@ -83,9 +83,9 @@ class ShardDataset(Dataset[Any]):
         return self.index.num_samples
 
     def __repr__(self) -> str:
-        """How much of what, and what is done to it."""
+        """How much of what."""
         num, names = len(self.index.shards), ", ".join(entry.name for entry in self.shape.entries)
-        return f"ShardDataset({len(self):,} samples in {num:,} shards, fields {names}, transform={self.transform!r})"
+        return f"ShardDataset({len(self):,} samples in {num:,} shards, fields {names})"
 
     def __getitem__(self, index: int) -> Any:
         """One sample, transformed; random transforms draw from torch's generator here.

@@ -80,7 +80,7 @@ def test_len_and_items(shards, images):
 
 def test_it_says_what_it_is(shards):
     assert repr(hr.ShardDataset(shards, fields=("jpg", "cls"))) == (
-        "ShardDataset(60 samples in 3 shards, fields jpg, cls, transform=None)"
+        "ShardDataset(60 samples in 3 shards, fields jpg, cls)"
     )
 
 
