@@ -76,7 +76,7 @@ class ShardDataset(Dataset[Any]):
     def classes(self) -> Sequence[str] | None:
         """Class names in the order of their labels, where the dataset index holds them."""
         names = self.index.extra.get("class_names")
-        return tuple(names) if names is not None else None
+        return tuple(map(str, names)) if isinstance(names, list) else None
 
     def __len__(self) -> int:
         """Samples in all shards."""

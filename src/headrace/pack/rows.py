@@ -82,7 +82,7 @@ def read_json_lines(path: str) -> Iterator[Row]:
                 continue
             try:
                 values = json.loads(content)
-            except json.JSONDecodeError as error:
+            except (ValueError, RecursionError) as error:
                 raise SourceError("not JSON", got=str(error), path=path, line=line) from error
             if not isinstance(values, dict):
                 raise SourceError("not a JSON object", got=content.strip()[:60], path=path, line=line)

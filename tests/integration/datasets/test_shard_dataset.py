@@ -368,3 +368,10 @@ def test_a_missing_image_is_none_where_it_may_be(tmp_path, images, middle):
     assert pictures[1] is None
     assert torch.equal(torch.stack([pictures[0], pictures[2]]), expected(images, [0, 2]))
     assert labels.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(("given", "expected"), [(["cat", "dog"], ("cat", "dog")), (5, None), ("cat", None)])
+def test_class_names_are_those_of_a_list(tmp_path, given, expected):
+    with hr.ShardWriter(tmp_path / "x-%06d.tar", extra={"class_names": given}) as writer:
+        writer.write({"__key__": "a", "txt": "a"})
+    assert hr.ShardDataset(tmp_path).classes == expected

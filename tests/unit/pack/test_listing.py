@@ -102,6 +102,7 @@ def test_missing_files_are_counted_and_named_with_line(tree):
         ("l.csv", b"path\nimg\n", "not a file", 2),
         ("l.csv", b"path,label\nimg/1.jpg,1\n,2\n", "without a path", 3),
         ("l.jsonl", b'{"path": "img/1.jpg"}\n{"path"\n', "not JSON", 2),
+        ("l.jsonl", b"[" * 100_000, "not JSON", 1),
         ("l.jsonl", b"[1]\n", "not a JSON object", 1),
         ("l.jsonl", b'{"path": "img/1.jpg", "label": 1.5}\n', "not a label", 1),
         ("l.jsonl", b'{"path":"img/1.jpg","label":1}\n{"path":"img/2.jpg","label":"x"}\n', "names in others", None),
