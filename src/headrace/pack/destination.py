@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from headrace._base.atomic import TEMPORARY_SUFFIX
+from headrace._base.units import count
 from headrace.errors import HeadraceError, SourceError
 from headrace.pack.faults import writing
 from headrace.pack.journal import Finished, Journal
@@ -97,7 +98,7 @@ def claim(destination: Destination, journal: Journal, *, overwrite: bool) -> lis
             what = "the destination holds shards of another source or other options (or the source has changed since)"
         raise SourceError(
             what,
-            got=f"{len(present)} shards named {destination.name}-*.tar",
+            got=f"{count(len(present), 'shard')} named {destination.name}-*.tar",
             path=destination.folder,
             remedy="Pass --overwrite to replace them, or name another folder.",
         )
