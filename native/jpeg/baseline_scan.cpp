@@ -50,10 +50,16 @@ inline bool decode_ac(BitReader& reader, const HuffmanTable& table, JCOEF* block
   return k == 64 || k > HuffmanTable::kEndOfBlock;
 }
 
-// The same without the values.
+// The same without the values: several code words at once where all but the last stay within the block.
 inline bool skip_ac(BitReader& reader, const HuffmanTable& table) {
   unsigned k = 1;
-  const auto take_one = [&] {
+  const auto take_some = [&] {
+    const HuffmanSkip skip = table.find_skip(reader.bits());
+    if (skip.total != 0 && k + skip.before < 64) {
+      k += skip.advance;
+      reader.drop(skip.total);
+      return skip.total;
+    }
     uint64_t bits;
     const HuffmanEntry entry = take(reader, table, bits);
     k += entry.run + 1U;
@@ -61,7 +67,7 @@ inline bool skip_ac(BitReader& reader, const HuffmanTable& table) {
   };
   while (k < 64) {
     reader.refill();
-    if (take_one() <= kLeavesRoom && k < 64) take_one();
+    if (take_some() <= kLeavesRoom && k < 64) take_some();
   }
   return k == 64 || k > HuffmanTable::kEndOfBlock;
 }

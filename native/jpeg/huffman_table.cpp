@@ -9,8 +9,12 @@ void HuffmanTable::load(const JHUFF_TBL& table, bool is_dc) {
   static_assert(sizeof table.bits == sizeof lengths_ && sizeof table.huffval == sizeof symbols_);
   if (is_loaded_ && is_dc == is_dc_ && std::memcmp(table.bits, lengths_.data(), sizeof lengths_) == 0 &&
       std::memcmp(table.huffval, symbols_.data(), sizeof symbols_) == 0) {
+    // Making this table takes as long as it saves in one image: it pays where images share their codes.
+    if (!is_dc_ && !has_skips_) make_skips();
     return;
   }
+  if (has_skips_) skips_.fill({});
+  has_skips_ = false;
   std::memcpy(lengths_.data(), table.bits, sizeof lengths_);
   std::memcpy(symbols_.data(), table.huffval, sizeof symbols_);
   is_dc_ = is_dc;
@@ -25,6 +29,25 @@ void HuffmanTable::load(const JHUFF_TBL& table, bool is_dc) {
     }
   }
   is_loaded_ = true;
+}
+
+void HuffmanTable::make_skips() {
+  for (size_t i = 0; i < skips_.size(); ++i) skips_[i] = skip_of(uint64_t{i} << (64 - kSkipBits));
+  has_skips_ = true;
+}
+
+HuffmanSkip HuffmanTable::skip_of(uint64_t bits) const {
+  HuffmanSkip skip = {.total = 0, .before = 0, .advance = 0};
+  while (skip.total < kSkipBits) {
+    const HuffmanEntry entry = short_codes_[(bits << skip.total) >> (64 - kLookupBits)];
+    const int length = entry.total - entry.size;
+    if (entry.total == 0 || skip.total + length > kSkipBits) break;
+    skip.before = static_cast<uint8_t>(skip.advance);
+    skip.advance = static_cast<uint16_t>(skip.advance + entry.run + 1);
+    skip.total = static_cast<uint8_t>(skip.total + entry.total);
+    if (entry.run == kEndOfBlock) break;
+  }
+  return skip;
 }
 
 HuffmanEntry HuffmanTable::entry_of(uint8_t symbol, int length) const {
