@@ -7,4 +7,5 @@ void bind_tar(nanobind::module_& module);
 void bind_io(nanobind::module_& module);
 void bind_kernel(nanobind::module_& module);
 void bind_resample(nanobind::module_& module);
+void bind_text(nanobind::module_& module);
 }  // namespace headrace

@@ -10,4 +10,5 @@ NB_MODULE(_native, module) {
   headrace::bind_io(module);
   headrace::bind_kernel(module);
   headrace::bind_resample(module);
+  headrace::bind_text(module);
 }

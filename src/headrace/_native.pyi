@@ -224,3 +224,11 @@ def lay_out_pixels(
 ) -> None:
     """Writes uint8 pixels (H, W, 3 or 4) into `out`, (3, H, W) or (H, W, 3) with `channels_last`, of 1-, 2- or 4-byte
     elements, mapped by `lut` (3, 256) where given, mirrored where `flip` is set."""
+
+# --- bind/text.cpp (owner: codecs) ---------------------------------------------------------------------------------
+
+def parse_integers(
+    addresses: npt.NDArray[np.uint64], sizes: npt.NDArray[np.uint64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+    """Decimal numbers of N texts, and 1 where a text plainly is one: white space, sign, one to 18 digits, white space.
+    0 where Python has to judge."""

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headrace import codecs
-from headrace.contracts import U64, ByteColumn, Column, ValueColumn
+from headrace.contracts import I64, U64, ByteColumn, Column, ValueColumn
 from headrace.datasets.faults import RowFaults
 from headrace.datasets.fields import Entry
 from headrace.errors import SampleError
@@ -38,7 +38,10 @@ def decode_values(
 ) -> Values:
     """Values of one leaf, None for a row with a fault."""
     if isinstance(column, ByteColumn):
-        values = _decode(column, entry, allow_pickle, faults)
+        numbers = _integers(column, entry)
+        if numbers is not None and call is None:
+            return numbers
+        values = numbers.tolist() if numbers is not None else _decode(column, entry, allow_pickle, faults)
     elif call is None:
         return column.values if isinstance(column.values, np.ndarray) else list(column.values)
     else:
@@ -46,6 +49,13 @@ def decode_values(
     if call is not None:
         _call_each(call, values, keys, entry.name, faults)
     return values
+
+
+def _integers(column: ByteColumn, entry: Entry) -> I64 | None:
+    """Labels of a whole batch at once, where they are what they should be."""
+    if any(codecs.kind_of(extension) != "integer" for extension in entry.extensions):
+        return None
+    return codecs.decode_integers(column)
 
 
 def _decode(column: ByteColumn, entry: Entry, allow_pickle: tuple[str, ...], faults: RowFaults) -> list[Any]:
