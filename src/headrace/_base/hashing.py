@@ -8,6 +8,7 @@ Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011, "Parallel random numbers: as eas
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,17 @@ def fold(*parts: Any) -> U64Array:
 
 def sample_keys(seed: int, epoch: int, ids: npt.NDArray[np.int64], view: int = 0, draws: Any = 0) -> U64Array:
     """Keys of the random numbers of samples, shape of `ids`: `fold(seed, epoch, id, view, draw)`."""
-    return np.broadcast_to(fold(seed, epoch, ids, view, draws), np.shape(ids)).astype(np.uint64)
+    with np.errstate(over="ignore"):
+        state = mix64((epoch_state(seed, epoch) ^ to_u64(ids)) + GOLDEN)
+        state = mix64((state ^ to_u64(view)) + GOLDEN)
+        state = mix64((state ^ to_u64(draws)) + GOLDEN)
+    return state if state.shape == np.shape(ids) else np.broadcast_to(state, np.shape(ids)).copy()
+
+
+@functools.lru_cache(maxsize=16)
+def epoch_state(seed: int, epoch: int) -> U64Array:
+    """What the keys of all samples of an epoch have in common: a `fold` goes on from any of its states."""
+    return fold(seed, epoch)
 
 
 def philox4x32(keys: U64Array, block: int, op: int) -> npt.NDArray[np.uint64]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-STEPS_A_WORKER = 4
-"""Steps in flight a worker, where neither `prefetch_factor` nor the byte budget says less: enough to ride out a slow
-read, few enough to stay in the processor's cache on small batches."""
+STEPS_A_WORKER = 3
+"""Steps in flight a worker, where neither `prefetch_factor` nor the byte budget says less: one that is read, one that is
+decoded, one that is ready. More of them fall out of the cache (eight batches of 64 photographs are 100 MB):
+with four a worker the loader was 2 % slower."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

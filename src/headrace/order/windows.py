@@ -65,8 +65,10 @@ class Windows:
         ).astype(np.int64)
 
     def number(self, position: int) -> int:
-        """Window of one position."""
-        return int(self.index(np.array([position], dtype=np.int64))[0])
+        """Window of one position: `index` in plain integers, which are quicker than an array of one."""
+        size, num_longer = divmod(self.length, self.num)
+        border = num_longer * (size + 1)
+        return position // (size + 1) if position < border else num_longer + (position - border) // max(1, size)
 
     def start(self, windows: I64) -> I64:
         """First position of each window, shape (windows,); the end for the number of windows."""

@@ -150,8 +150,10 @@ class ShardSet:
             )
         shards = np.searchsorted(self.ends, ids, side="right")
         order = np.argsort(shards, kind="stable")
-        bounds = np.flatnonzero(np.diff(shards[order])) + 1
-        return [(int(shards[rows[0]]), rows) for rows in np.split(order, bounds)]
+        sorted_shards = shards[order]
+        starts = [0, *(np.flatnonzero(sorted_shards[1:] != sorted_shards[:-1]) + 1).tolist(), len(order)]
+        numbers = sorted_shards[starts[:-1]].tolist()
+        return [(number, order[starts[at] : starts[at + 1]]) for at, number in enumerate(numbers)]
 
     def fill(self, batch: BatchRanges, shard: int, rows: npt.NDArray[np.intp]) -> None:
         """Fills in the rows that lie in one shard."""

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace._base.hashing import philox4x32, philox_words, sample_keys, uniform
+from headrace._base.hashing import fold, philox4x32, philox_words, sample_keys, uniform
 
 keys = st.integers(0, 2**64 - 1)
 words = st.integers(0, 2**32 - 1)
@@ -34,3 +35,13 @@ def test_uniform_numbers_lie_in_the_unit_interval_in_steps_of_2_to_minus_53(key,
 def test_uniform_numbers_are_uniform():
     counts, _ = np.histogram(uniform(sample_keys(0, 0, np.arange(20_000)), 3, 1), bins=20, range=(0, 1))
     assert ((counts - 1000) ** 2 / 1000).sum() < 60  # chi-square of 19 degrees: 60 has a chance of 4e-6
+
+
+@pytest.mark.parametrize("seed", [0, 7, (1 << 64) - 1])
+def test_sample_keys_are_the_hash_of_all_parts(seed):
+    ids = np.array([0, 3, 1 << 40])
+    draws = np.array([5, 0, 9])
+    for view in (0, 2):
+        assert np.array_equal(sample_keys(seed, 4, ids, view), fold(seed, 4, ids, view, 0))
+        assert np.array_equal(sample_keys(seed, 4, ids, view, draws), fold(seed, 4, ids, view, draws))
+    assert sample_keys(seed, 4, np.array([1]), draws=0).flags.writeable

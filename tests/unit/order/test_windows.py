@@ -49,3 +49,10 @@ def test_windows_around_the_threshold_are_shuffled_each_by_its_permutation(at_le
     windows = Windows(length=3 * at_least + 2, at_least=at_least)
     positions = np.arange(windows.length, dtype=np.int64)
     assert np.array_equal(WindowShuffle(windows, 1, 2, 3).at(positions), slow_shuffle(windows, 1, 2, 3))
+
+
+@given(length=st.integers(1, 2000), at_least=st.integers(1, 500), data=st.data())
+def test_the_number_of_one_position_is_its_index(length, at_least, data):
+    windows = Windows(length=length, at_least=at_least)
+    position = data.draw(st.integers(0, length - 1))
+    assert windows.number(position) == int(windows.index(np.array([position]))[0])
