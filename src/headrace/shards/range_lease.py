@@ -79,8 +79,8 @@ class BatchRanges:
     def place(self, opened: OpenShard, rows: npt.NDArray[np.intp], samples: I64) -> None:
         """Fills in these rows from one open shard."""
         self.fds[rows] = opened.fd
-        lost = samples >= opened.index.num_samples
-        if lost.any():  # cut short since the dataset was indexed; only with on_error="skip"
+        if opened.index.faults:  # it may have been cut short since the dataset was indexed; only with on_error="skip"
+            lost = samples >= opened.index.num_samples
             error = opened.index.faults[0].error
             self.faults.update((int(row), error) for row in rows[lost])
             rows, samples = rows[~lost], samples[~lost]
