@@ -13,7 +13,6 @@ import xxhash
 from headrace.contracts import I64, U64, Allocate, ByteColumn, Column, Layout, SampleName
 from headrace.datasets.fields import SampleShape
 from headrace.errors import ShardChangedError, StorageError
-from headrace.order import Stretches
 from headrace.shards import DatasetIndex, FieldRanges, RangeLease, ShardSet
 from headrace.storage import read_ranges
 from headrace.storage.arena import ENDED_EARLY
@@ -62,9 +61,9 @@ class ShardSource:
         """Shard and key of each sample."""
         return self.shards.names(ids)
 
-    def read_ahead(self, stretches: Stretches, part: int, num_parts: int) -> None:
-        """Asks storage for these samples, part `part` of `num_parts` of their bytes."""
-        self.shards.read_ahead(stretches.first_ids, stretches.counts, part, num_parts)
+    def read_ahead(self, first: int, count: int, part: int, num_parts: int) -> None:
+        """Asks storage for `count` samples of one shard, part `part` of `num_parts` of their bytes."""
+        self.shards.read_ahead(first, count, part, num_parts)
 
     def close(self) -> None:
         """Closes the shards that nobody reads; they open again when they are asked for."""

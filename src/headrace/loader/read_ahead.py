@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 from headrace.contracts import Step
 from headrace.datasets.shard_source import ShardSource
 from headrace.order import Lookout, OrderSpec, Topology
+
+SPREAD_STEPS = 32
+"""What is asked for is spread over about this many steps: telling the system about a gigabyte takes some 15 ms even
+where it is all in the page cache, and no single batch should wait for that, least of all the first one."""
 
 
 class ReadAhead:
@@ -15,11 +21,23 @@ class ReadAhead:
         self.spec = spec
         self.topology = topology
         self.lookout: tuple[int, Lookout] | None = None
+        self.wanted: deque[tuple[int, int]] = deque()
 
     def after(self, step: Step) -> None:
-        """Called once the bytes of a step are fetched, on an I/O thread: what comes next can wait a little."""
+        """Called once the bytes of a step are fetched, on an I/O thread: asks for a little of what comes next."""
+        for first_ids, counts in self.lookout_of(step.epoch).ahead(step.index):
+            self.wanted.extend(zip(first_ids.tolist(), counts.tolist(), strict=True))
+        for _ in range(-(-len(self.wanted) // SPREAD_STEPS)):
+            try:
+                first, count = self.wanted.popleft()
+            except IndexError:
+                return  # another I/O thread was quicker
+            self.source.read_ahead(first, count, self.topology.local_rank, self.topology.local_world_size)
+
+    def lookout_of(self, epoch: int) -> Lookout:
+        """The lookout of an epoch; what was wanted of another one is not any more."""
         current = self.lookout
-        if current is None or current[0] != step.epoch:
-            current = self.lookout = (step.epoch, Lookout(self.spec, step.epoch, self.topology.rank))
-        for stretches in current[1].ahead(step.index):
-            self.source.read_ahead(stretches, self.topology.local_rank, self.topology.local_world_size)
+        if current is None or current[0] != epoch:
+            current = self.lookout = (epoch, Lookout(self.spec, epoch, self.topology.rank))
+            self.wanted.clear()
+        return current[1]

@@ -96,26 +96,25 @@ class ShardSet:
             release=lambda: self.release(batch.shards),
         )
 
-    def read_ahead(self, first_ids: I64, counts: I64, part: int, num_parts: int) -> None:
+    def read_ahead(self, first: int, count: int, part: int, num_parts: int) -> None:
         """Tells the system that these samples are wanted soon, so that it reads them in large pieces.
 
         Args:
-            first_ids: First sample of each run of consecutive samples, each run within one shard, shape (runs,).
-            counts: Samples of each run, shape (runs,).
-            part: Which part of the bytes of each run this process asks for ...
+            first: First sample of a run of consecutive samples within one shard.
+            count: Samples of the run.
+            part: Which part of the run's bytes this process asks for ...
             num_parts: ... of how many: the ranks of a node share the work.
         """
-        for first, count in zip(first_ids.tolist(), counts.tolist(), strict=True):
-            shard = int(np.searchsorted(self.ends, first, side="right"))
-            opened = self.acquire(shard)
-            try:
-                inside = first - self.start(shard)
-                kept = min(count, opened.index.num_samples - inside)
-                begin, end = opened.index.table.extent(inside, kept) if kept > 0 else (0, 0)
-                share = -(-(end - begin) // num_parts)
-                will_need(opened.fd, begin + part * share, min(share, end - begin - part * share))
-            finally:
-                self.release([shard])
+        shard = int(np.searchsorted(self.ends, first, side="right"))
+        opened = self.acquire(shard)
+        try:
+            inside = first - self.start(shard)
+            kept = min(count, opened.index.num_samples - inside)
+            begin, end = opened.index.table.extent(inside, kept) if kept > 0 else (0, 0)
+            share = -(-(end - begin) // num_parts)
+            will_need(opened.fd, begin + part * share, min(share, end - begin - part * share))
+        finally:
+            self.release([shard])
 
     def names(self, ids: I64) -> list[SampleName]:
         """Shard and key of each of these samples."""
