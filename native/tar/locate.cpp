@@ -42,4 +42,18 @@ bool locate(const IndexColumns& index, std::span<const int64_t> samples, std::sp
   return true;
 }
 
+bool locate_rows(const LocateRows& rows, const Located& out) {
+  for (size_t i = 0; i < rows.samples.size(); ++i) {
+    const Located row{out.offsets + i, out.sizes + i, out.choices + i};
+    if (rows.shards[i] < 0) {
+      *row.offsets = 0, *row.sizes = 0, *row.choices = -1;
+      continue;
+    }
+    const size_t shard = static_cast<size_t>(rows.shards[i]);
+    if (shard >= rows.indexes.size()) return false;
+    if (!locate(rows.indexes[shard], rows.samples.subspan(i, 1), rows.wanted[shard], row)) return false;
+  }
+  return true;
+}
+
 }  // namespace headrace::tar

@@ -24,4 +24,15 @@ struct Located {
 bool locate(const IndexColumns& index, std::span<const int64_t> samples, std::span<const uint32_t> wanted,
             const Located& out);
 
+// The same for samples of several shards: row i is sample `samples[i]` of shard `shards[i]` (-1: of none, nothing is
+// found), and `wanted` gives the field numbers for each shard.
+struct LocateRows {
+  std::span<const IndexColumns> indexes;
+  std::span<const std::span<const uint32_t>> wanted;
+  std::span<const int32_t> shards;
+  std::span<const int64_t> samples;
+};
+
+bool locate_rows(const LocateRows& rows, const Located& out);
+
 }  // namespace headrace::tar

@@ -67,6 +67,19 @@ def locate(
     """For each sample the member whose field comes first in `wanted`: offsets, sizes, positions in `wanted` (-1 where
     there is none). Raises IndexError where a sample or the index is out of bounds."""
 
+def locate_rows(
+    pointers: npt.NDArray[np.uint64],
+    wanted: npt.NDArray[np.uint32],
+    shards: npt.NDArray[np.int32],
+    samples: npt.NDArray[np.int64],
+) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], npt.NDArray[np.int32]]:
+    """`locate` for rows of several shards at once, with the GIL released.
+
+    `pointers` has a row a shard, shape (shards, 6): address and length of `starts`, addresses of `offsets`, `sizes` and
+    `field_ids`, and the length of these three. `wanted`, shape (shards, names), gives each shard's field numbers. Row
+    i is `samples[i]` of `shards[i]`; -1 means of none: nothing is found. Raises IndexError where something is out of
+    bounds."""
+
 # --- bind/kernel.cpp (owner: kernel) -------------------------------------------------------------------------------
 
 OK: int  # 0

@@ -12,6 +12,7 @@ from headrace.datasets.plan import DecodeOptions, Exif, Fuse, MemoryFormat
 from headrace.engine import InlineEngine, Stats, StatsSnapshot, ThreadEngine
 from headrace.engine.stats import Scope
 from headrace.errors import OptionError
+from headrace.loader.arguments import check_of_processes, check_samplers, check_topology, seed_of
 from headrace.loader.composition import Composition, compose
 from headrace.loader.explain import explain
 from headrace.loader.iterator import LoaderIterator
@@ -44,9 +45,11 @@ class DataLoader(Generic[T]):
         collate_fn: Called with the list of a batch's samples, on a worker; None: as torch's default.
         pin_memory: Deliver page-locked tensors (where there is a GPU).
         drop_last: Leave out the last global batch if it is not full (`tail="drop"`).
+        timeout: 0; `worker_init_fn` and `multiprocessing_context` None: they belong to worker processes.
         generator: A `torch.Generator` whose initial seed becomes `seed`.
         prefetch_factor: At most this many batches a worker in flight, within the byte budget.
         persistent_workers: Accepted as in torch; an idle loader holds no thread either way.
+        in_order: Accepted as in torch; batches come in order either way.
         seed: Seed of order and augmentation, 64 bits.
         tail: "drop", "pad" (repeat rows of the last global batch so that ranks stay even; marked in `valid`) or "keep"
             (as pad on several ranks, a short batch on one). None: as torch does.
@@ -78,10 +81,14 @@ class DataLoader(Generic[T]):
         collate_fn: Callable[[list[Any]], Any] | None = None,
         pin_memory: bool = False,  # noqa: FBT001, FBT002 - torch's positions
         drop_last: bool = False,  # noqa: FBT001, FBT002
-        *,
+        timeout: float = 0,
+        worker_init_fn: None = None,
+        multiprocessing_context: None = None,
         generator: Any = None,
+        *,
         prefetch_factor: int | None = None,
         persistent_workers: bool = False,
+        in_order: bool = True,
         seed: int = 0,
         tail: Tail | None = None,
         engine: Engine = "auto",
@@ -95,19 +102,23 @@ class DataLoader(Generic[T]):
         on_error: OnError = "raise",
         extras: Extra | Sequence[Extra] = (),
     ) -> None:
-        _check_samplers(batch_size, shuffle, sampler, batch_sampler, drop_last=drop_last)
-        _check_topology(topology)
+        check_samplers(batch_size, shuffle, sampler, batch_sampler, drop_last=drop_last)
+        check_topology(topology)
+        check_of_processes(
+            timeout=timeout, worker_init_fn=worker_init_fn, multiprocessing_context=multiprocessing_context
+        )
         self.dataset = dataset
         self.batch_size = batch_size if batch_sampler is None else None
         self.sampler = sampler
         self.batch_sampler = batch_sampler
         self.persistent_workers = persistent_workers
+        self.in_order = in_order
         self.options = LoaderOptions(
             batch_size=self.batch_size,
             shuffle=shuffle,
             drop_last=drop_last,
             tail=tail,
-            seed=seed if generator is None else _seed_of(generator),
+            seed=seed if generator is None else seed_of(generator),
             engine=engine,
             num_workers=num_workers,
             prefetch_factor=prefetch_factor,
@@ -124,6 +135,11 @@ class DataLoader(Generic[T]):
         self._progress = Progress()
         self._stats = Stats()
         self._engine: ThreadEngine | InlineEngine | None = None
+
+    def __repr__(self) -> str:
+        """What it delivers; `explain()` says how."""
+        size = f"batch_size={self.batch_size}" if self.batch_size is not None else "batch_sampler"
+        return f"DataLoader({self.dataset!r}, {size}, seed={self.options.seed})"
 
     def __len__(self) -> int:
         """Batches of a whole epoch on this rank."""
@@ -230,26 +246,3 @@ class DataLoader(Generic[T]):
             topology = detect_topology(self._topology)
             self._composed = compose(self.dataset, self.options, topology, self.sampler, self.batch_sampler)
         return self._composed
-
-
-def _check_topology(topology: object) -> None:
-    if topology is not None and not isinstance(topology, Topology):
-        raise OptionError("topology has a wrong type", got=repr(topology), accepted="a headrace.Topology or None")
-
-
-def _seed_of(generator: Any) -> int:
-    if not hasattr(generator, "initial_seed"):
-        raise OptionError("generator has a wrong type", got=repr(generator), accepted="a torch.Generator or None")
-    return int(generator.initial_seed())
-
-
-def _check_samplers(
-    batch_size: int | None, shuffle: ShuffleArgument, sampler: Any, batch_sampler: Any, *, drop_last: bool
-) -> None:
-    """The combinations that torch refuses are refused here too."""
-    if sampler is not None and shuffle:
-        raise OptionError("sampler excludes shuffle", got=f"shuffle={shuffle!r}", accepted="one of the two")
-    if batch_sampler is not None and (batch_size not in (1, None) or shuffle or sampler is not None or drop_last):
-        raise OptionError(
-            "batch_sampler excludes batch_size, shuffle, sampler and drop_last", accepted="batch_sampler alone"
-        )

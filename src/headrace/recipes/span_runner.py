@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import torch
@@ -32,13 +31,26 @@ class Outcome:
     """By place in the target."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SpanRunner:
-    """Writes the images of a batch into a target."""
+    """Writes the images of a batch into a target.
 
-    span: Span
-    pool: _native.Pool
-    decoder: Decoder
+    Args:
+        span: What is done.
+        pool: Threads of the kernel.
+        decoder: Decodes what the kernel leaves.
+    """
+
+    def __init__(self, *, span: Span, pool: _native.Pool, decoder: Decoder) -> None:
+        self.span = span
+        self.pool = pool
+        self.decoder = decoder
+        # What the kernel is told is the same for every batch.
+        recipe, table = decoder.recipe, span.table
+        self.for_pixels = kernel_geometry(span.geometry)
+        self.for_jpegs = kernel_geometry(
+            span.geometry, exif=recipe.exif, dct_scaling=recipe.dct_scaling, limits=recipe.limits
+        )
+        self.lut = None if table is None or table.is_identity else table.values
 
     def target(self, allocate: Allocate, num_rows: int, size: tuple[int, int], *, channels_last: bool) -> Target:
         """Memory for the span's results, images of this (height, width)."""
@@ -51,10 +63,9 @@ class SpanRunner:
         outcome = empty_outcome(len(target.raw))
         if not rows.size:
             return outcome
-        recipe = self.decoder.recipe
         report = _native.run_jpegs(
             self.pool,
-            kernel_geometry(self.span.geometry, exif=recipe.exif, dct_scaling=recipe.dct_scaling, limits=recipe.limits),
+            self.for_jpegs,
             column.addresses[rows],
             column.sizes[rows],
             keys,
@@ -80,7 +91,7 @@ class SpanRunner:
         """Writes decoded images, C-contiguous arrays of shape (H, W, 3), into these places of the target."""
         report = _native.run_pixels(
             self.pool,
-            kernel_geometry(self.span.geometry),
+            self.for_pixels,
             np.array([array.ctypes.data for array in arrays], dtype=np.uint64),
             np.array([array.shape[0] for array in arrays], dtype=np.int32),
             np.array([array.shape[1] for array in arrays], dtype=np.int32),
@@ -102,12 +113,6 @@ class SpanRunner:
     def reference(self, pixels: U8, key: int, into: torch.Tensor) -> None:
         """Makes one row with torchvision: where an image is smaller than its crop, it pads, or raises."""
         into.copy_(delivered(apply_ops(self.span.ops, image_of(pixels, self.span.start), key)))
-
-    @property
-    def lut(self) -> Any:
-        """The map of channel values for the kernel, None where values stay as they are."""
-        table = self.span.table
-        return None if table is None or table.is_identity else table.values
 
 
 def empty_outcome(num_rows: int) -> Outcome:

@@ -7,9 +7,9 @@ import weakref
 from typing import Self
 
 from headrace._base.os_errors import from_os_error
-from headrace.contracts import I64, U64, OnError
+from headrace.contracts import I64, OnError
 from headrace.shards.index import ShardIndex
-from headrace.shards.table import I32, U32
+from headrace.shards.table import U32
 
 
 class OpenShard:
@@ -18,6 +18,7 @@ class OpenShard:
     def __init__(self, fd: int, index: ShardIndex) -> None:
         self.fd = fd
         self.index = index
+        self.pointers = index.table.pointers()
         self.numbers: dict[tuple[str, ...], U32] = {}
         self.finalizer = weakref.finalize(self, os.close, fd)
 
@@ -31,12 +32,12 @@ class OpenShard:
             raise from_os_error(error, "a shard cannot be opened", path) from error
         return cls(fd, index)
 
-    def locate(self, samples: I64, entry: tuple[str, ...]) -> tuple[U64, U64, I32]:
-        """Offset, size and choice of the entry's field in each sample, counted from 0 in this shard."""
+    def field_numbers(self, entry: tuple[str, ...]) -> U32:
+        """Numbers of an entry's fields in this shard."""
         numbers = self.numbers.get(entry)
         if numbers is None:
             numbers = self.numbers[entry] = self.index.table.field_numbers(entry)
-        return self.index.table.locate(samples, numbers)
+        return numbers
 
     def keys(self, samples: I64) -> list[str]:
         """Keys of some samples."""

@@ -10,8 +10,9 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
+from headrace import _native
 from headrace.contracts import I64, U64, Bools
-from headrace.errors import HeadraceError
+from headrace.errors import HeadraceError, ShardChangedError
 from headrace.shards.open_shard import OpenShard
 from headrace.shards.table import I32
 
@@ -58,34 +59,43 @@ class RangeLease:
 
 
 class BatchRanges:
-    """The ranges of a batch while they are put together."""
+    """The ranges of a batch while its shards are opened one by one; then all rows are located at once."""
 
     def __init__(self, ids: I64, entries: Sequence[Entry]) -> None:
-        num_rows = len(ids)
         self.ids = ids
         self.entries = [tuple(entry) for entry in entries]
-        self.fds = np.full(num_rows, -1, dtype=np.int32)
-        self.columns = [
-            FieldRanges(
-                offsets=np.zeros(num_rows, dtype=np.uint64),
-                sizes=np.zeros(num_rows, dtype=np.uint64),
-                choices=np.full(num_rows, -1, dtype=np.int32),
-            )
-            for _ in self.entries
-        ]
+        self.opened: list[OpenShard] = []
+        self.places = np.full(len(ids), -1, dtype=np.int32)
+        self.samples = np.zeros(len(ids), dtype=np.int64)
         self.faults: dict[int, HeadraceError] = {}
         self.shards: list[int] = []
 
     def place(self, opened: OpenShard, rows: npt.NDArray[np.intp], samples: I64) -> None:
-        """Fills in these rows from one open shard."""
-        self.fds[rows] = opened.fd
+        """Notes that these rows are these samples of one open shard."""
         if opened.index.faults:  # it may have been cut short since the dataset was indexed; only with on_error="skip"
             lost = samples >= opened.index.num_samples
             error = opened.index.faults[0].error
             self.faults.update((int(row), error) for row in rows[lost])
             rows, samples = rows[~lost], samples[~lost]
-        for entry, column in zip(self.entries, self.columns, strict=True):
-            offsets, sizes, choices = opened.locate(samples, entry)
-            column.offsets[rows] = offsets
-            column.sizes[rows] = sizes
-            column.choices[rows] = choices
+        self.places[rows] = len(self.opened)
+        self.samples[rows] = samples
+        self.opened.append(opened)
+
+    def fds(self) -> npt.NDArray[np.int32]:
+        """Descriptor of each row's shard, -1 where there is none, shape (rows,)."""
+        return np.array([*(shard.fd for shard in self.opened), -1], dtype=np.int32)[self.places]
+
+    def columns(self) -> tuple[FieldRanges, ...]:
+        """Where the fields of all rows lie, one for each entry."""
+        pointers = np.array([shard.pointers for shard in self.opened], dtype=np.uint64).reshape(-1, 6)
+        return tuple(self.column(pointers, entry) for entry in self.entries)
+
+    def column(self, pointers: U64, entry: tuple[str, ...]) -> FieldRanges:
+        """Where the field of one entry lies for all rows."""
+        numbers = [shard.field_numbers(entry) for shard in self.opened]
+        wanted = np.array(numbers, dtype=np.uint32).reshape(len(self.opened), len(entry))
+        try:
+            offsets, sizes, choices = _native.locate_rows(pointers, wanted, self.places, self.samples)
+        except IndexError as error:
+            raise ShardChangedError("a sample lies outside of its shard's index") from error
+        return FieldRanges(offsets=offsets, sizes=sizes, choices=choices)

@@ -86,12 +86,13 @@ class ShardSet:
         try:
             for shard, rows in self.rows_by_shard(ids):
                 self.fill(batch, shard, rows)
+            fds, columns = batch.fds(), batch.columns()
         except BaseException:
             self.release(batch.shards)
             raise
         return RangeLease(
-            fds=batch.fds,
-            columns=tuple(batch.columns),
+            fds=fds,
+            columns=columns,
             faults=batch.faults,
             release=lambda: self.release(batch.shards),
         )

@@ -124,6 +124,29 @@ def test_what_torch_refuses_is_refused(arguments):
         hr.DataLoader(Squares(4), **arguments)
 
 
+def test_a_call_written_for_torch_works_as_it_is():
+    torch_call = {
+        "timeout": 0,
+        "worker_init_fn": None,
+        "multiprocessing_context": None,
+        "generator": None,
+        "prefetch_factor": 2,
+        "persistent_workers": True,
+        "in_order": True,
+    }
+    loader = hr.DataLoader(Squares(4), 2, False, None, None, 2, None, False, False, **torch_call)
+    assert first_column(loader) == [[0, 1], [2, 3]]
+    assert "batch_size=2" in repr(loader)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("timeout", 5), ("worker_init_fn", print), ("multiprocessing_context", "spawn")]
+)
+def test_what_only_processes_can_follow_is_refused_by_name(name, value):
+    with pytest.raises(OptionError, match=name):
+        hr.DataLoader(Squares(4), 2, **{name: value})
+
+
 def test_a_dataset_without_length_is_refused_with_the_remedy():
     class Stream(torch.utils.data.IterableDataset):
         def __iter__(self):

@@ -1,0 +1,49 @@
+"""Arguments of a loader that are checked on their own, before they become options."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace.errors import OptionError
+from headrace.loader.options import ShuffleArgument
+from headrace.order import Topology
+
+OF_PROCESSES = {"timeout": (0, 0.0), "worker_init_fn": (None,), "multiprocessing_context": (None,)}
+"""What torch's worker processes take, and the values that ask for nothing."""
+
+
+def check_samplers(
+    batch_size: int | None, shuffle: ShuffleArgument, sampler: Any, batch_sampler: Any, *, drop_last: bool
+) -> None:
+    """The combinations that torch refuses are refused here too."""
+    if sampler is not None and shuffle:
+        raise OptionError("sampler excludes shuffle", got=f"shuffle={shuffle!r}", accepted="one of the two")
+    if batch_sampler is not None and (batch_size not in (1, None) or shuffle or sampler is not None or drop_last):
+        raise OptionError(
+            "batch_sampler excludes batch_size, shuffle, sampler and drop_last", accepted="batch_sampler alone"
+        )
+
+
+def check_topology(topology: object) -> None:
+    """A topology is one of ours, or none."""
+    if topology is not None and not isinstance(topology, Topology):
+        raise OptionError("topology has a wrong type", got=repr(topology), accepted="a headrace.Topology or None")
+
+
+def check_of_processes(**values: Any) -> None:
+    """Arguments of worker processes may be there, as in a call written for torch, but cannot be followed by threads."""
+    for name, value in values.items():
+        if value not in OF_PROCESSES[name]:
+            raise OptionError(
+                f"{name} belongs to worker processes, and this loader works with threads",
+                got=repr(value),
+                accepted=repr(OF_PROCESSES[name][0]),
+                remedy="Leave it out: per-sample seeds come from `seed`, and nothing has to be set up in a worker",
+            )
+
+
+def seed_of(generator: Any) -> int:
+    """The seed of a `torch.Generator`."""
+    if not hasattr(generator, "initial_seed"):
+        raise OptionError("generator has a wrong type", got=repr(generator), accepted="a torch.Generator or None")
+    return int(generator.initial_seed())
