@@ -10,6 +10,7 @@ from headrace.datasets.collate import collate_values, repeat_good_rows
 from headrace.datasets.context import BatchContext, ProgramResult
 from headrace.datasets.faults import RowFaults
 from headrace.datasets.fields import SampleShape
+from headrace.datasets.values import python_values
 from headrace.recipes.tensors import delivered
 
 
@@ -25,7 +26,8 @@ def deliver_leaves(
         for place, leaf in enumerate(leaves)
     ]
     if context.policy.collate_fn is not None:
-        samples = [shape.build([leaf[row] for leaf in repaired]) for row in range(faults.num_rows)]
+        plain = [python_values(leaf) for leaf in repaired]
+        samples = [shape.build([leaf[row] for leaf in plain]) for row in range(faults.num_rows)]
         batch = context.policy.collate_fn(samples)
     else:
         done = [

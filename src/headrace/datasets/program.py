@@ -13,7 +13,7 @@ from headrace.datasets.deliver import deliver_leaves, deliver_samples
 from headrace.datasets.image_leaf import ImageLeaf
 from headrace.datasets.plan import SamplePlan
 from headrace.datasets.python_part import Make, run_python
-from headrace.datasets.values import decode_values
+from headrace.datasets.values import decode_values, python_values
 from headrace.engine import Pool
 from headrace.recipes import ImageProgram
 from headrace.recipes.randomness import sample_randomness
@@ -106,12 +106,11 @@ class SampleProgram:
 
     def _sample_maker(self, places: Sequence[int], leaves: Sequence[Any]) -> Make:
         """What puts a row's sample together from the leaves and the row's images."""
+        plain = [None if at in places else python_values(leaf) for at, leaf in enumerate(leaves)]
 
         def make(row: int, images: Sequence[Any]) -> Any:
             pictures = dict(zip(places, images, strict=True))
-            return self.plan.shape.build(
-                [pictures[at] if at in pictures else leaf[row] for at, leaf in enumerate(leaves)]
-            )
+            return self.plan.shape.build([pictures[at] if leaf is None else leaf[row] for at, leaf in enumerate(plain)])
 
         return make
 

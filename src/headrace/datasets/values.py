@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headrace import codecs
-from headrace.contracts import I64, U64, ByteColumn, Column, ValueColumn
+from headrace.contracts import I64, U64, ByteColumn, Column
 from headrace.datasets.faults import RowFaults
 from headrace.datasets.fields import Entry
 from headrace.errors import SampleError
@@ -18,6 +18,11 @@ from headrace.recipes.randomness import sample_randomness
 
 Values: TypeAlias = Sequence[Any] | npt.NDArray[Any]
 """One value a row."""
+
+
+def python_values(values: Values) -> Sequence[Any]:
+    """Python numbers rather than numpy's: a user's function gets what the dataset would have given it."""
+    return values.tolist() if isinstance(values, np.ndarray) else values
 
 
 def row_bytes(column: ByteColumn) -> Iterator[bytes | None]:
@@ -45,7 +50,7 @@ def decode_values(
     elif call is None:
         return column.values if isinstance(column.values, np.ndarray) else list(column.values)
     else:
-        values = _python_values(column)
+        values = list(python_values(column.values))
     if call is not None:
         _call_each(call, values, keys, entry.name, faults)
     return values
@@ -69,11 +74,6 @@ def _decode(column: ByteColumn, entry: Entry, allow_pickle: tuple[str, ...], fau
         except SampleError as error:
             faults.add(row, error, entry.name)
     return values
-
-
-def _python_values(column: ValueColumn) -> list[Any]:
-    """Python numbers rather than numpy's: a user's function gets what the dataset would have given it."""
-    return column.values.tolist() if isinstance(column.values, np.ndarray) else list(column.values)
 
 
 def _call_each(call: Callable[[Any], Any], values: list[Any], keys: U64, field: str, faults: RowFaults) -> None:

@@ -86,6 +86,7 @@ def test_it_says_what_it_is(shards):
 
 def test_shapes_of_fields(shards):
     assert hr.ShardDataset(shards, fields="txt")[3] == "photo 3"
+    assert type(hr.ShardDataset(shards, fields="cls")[3]) is int
     assert hr.ShardDataset(shards, fields={"label": "cls", "caption": "txt"})[8] == {"label": 1, "caption": "photo 8"}
     everything = hr.ShardDataset(shards, missing="none")[1]
     assert set(everything) == {"jpg", "cls", "txt", "json"}
@@ -144,6 +145,7 @@ def test_a_v2_transform_gets_the_whole_sample(shards):
     assert batch[0].shape == (4, 3, 32, 32)
     assert batch[1].tolist() == [0, 1, 2, 3]
     assert [(type(image), label) for image, label in seen] == [(Image.Image, n) for n in range(4)]
+    assert {type(label) for _, label in seen} == {int}
 
 
 def test_a_callable_may_change_the_shape_of_samples(shards, images):

@@ -67,6 +67,13 @@ def test_target_transform_runs(photographs):
     assert labels.tolist() == [label * 10 for label in dataset.targets]
 
 
+def test_collate_fn_gets_python_labels(photographs):
+    dataset = ImageFolder(photographs, CROP)
+    labels = hr.DataLoader(dataset, 60, num_workers=1, collate_fn=lambda rows: [label for _, label in rows]).peek()
+    assert labels == dataset.targets
+    assert {type(label) for label in labels} == {int}
+
+
 def test_a_folder_with_its_own_items_runs_in_python_and_says_so(photographs):
     class Upside(ImageFolder):
         def __getitem__(self, index):
