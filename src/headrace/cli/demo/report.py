@@ -34,7 +34,7 @@ class Comparison:
             table.add_row(name, stock, headrace)
         table.caption = self.note()
         table.add_section()
-        table.add_row("[bold]speed-up", "1.00 x", f"[bold]{self.speed_up:.2f} x")
+        table.add_row("speed-up", "1.00 x", f"{self.speed_up:.2f} x", style="bold")
         return table
 
     def note(self) -> str:

@@ -10,7 +10,8 @@ from headrace.cli.demo.report import Comparison
 
 
 def text_of(thing):
-    console = Console(file=io.StringIO(), width=100, color_system=None)
+    # As the command line prints: nothing in square brackets is an instruction.
+    console = Console(file=io.StringIO(), width=100, color_system=None, markup=False)
     console.print(thing)
     return console.file.getvalue()
 
@@ -25,6 +26,7 @@ def test_table_tells_every_figure(make_result):
     text = text_of(compare(make_result).table())
     for figure in ("256", "512", "22.5%", "0.70 s", "3.00 GiB", "2.00 GiB", "50.0%", "2.00 x", "(1 workers a rank)"):
         assert figure in text
+    assert "[" not in text
 
 
 def test_sleep_is_owned_up_to(make_result):
