@@ -8,7 +8,7 @@ from typing import Literal
 STEPS_A_WORKER = 3
 """Steps in flight a worker, where neither `prefetch_factor` nor the byte budget says less: one that is read, one
 that is decoded, one that is ready. More of them fall out of the cache (eight batches of 64 photographs are 100 MB):
-with four a worker the loader was 2 % slower."""
+with four a worker the loader was about 1 % slower, little more than runs differ."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
