@@ -56,6 +56,8 @@ class Step:
     """False where a row only repeats another one to keep the ranks even, shape (rows,)."""
     draws: I64 | None = None
     """`draw` of the sample key, shape (rows,): None means 0 everywhere."""
+    start: int = 0
+    """Samples, over all ranks, that the epoch delivered before index 0, in batches of another size."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,15 +13,24 @@ OF_PROCESSES = {"timeout": (0, 0.0), "worker_init_fn": (None,), "multiprocessing
 
 
 def check_samplers(
-    batch_size: int | None, shuffle: ShuffleArgument, sampler: Any, batch_sampler: Any, *, drop_last: bool
+    batch_size: int | None,
+    shuffle: ShuffleArgument,
+    sampler: Any,
+    batch_sampler: Any,
+    *,
+    drop_last: bool,
+    **of_order: object,
 ) -> None:
-    """The combinations that torch refuses are refused here too."""
+    """The combinations that torch refuses are refused here too, and what asks for an order where a sampler says it."""
     if sampler is not None and shuffle:
         raise OptionError("sampler excludes shuffle", got=f"shuffle={shuffle!r}", accepted="one of the two")
     if batch_sampler is not None and (batch_size not in (1, None) or shuffle or sampler is not None or drop_last):
         raise OptionError(
             "batch_sampler excludes batch_size, shuffle, sampler and drop_last", accepted="batch_sampler alone"
         )
+    for name, value in of_order.items():
+        if value not in (None, 1) and (sampler is not None or batch_sampler is not None):
+            raise OptionError(f"a sampler excludes {name}", got=f"{name}={value!r}", accepted="one of the two")
 
 
 def check_topology(topology: object) -> None:

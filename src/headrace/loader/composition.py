@@ -15,13 +15,16 @@ from headrace.datasets.policy import Policy
 from headrace.datasets.resolve import Resolved, resolve
 from headrace.datasets.shard_source import ShardSource
 from headrace.errors import OptionError
+from headrace.loader.identity import Identity
 from headrace.loader.made import BatchSizes
 from headrace.loader.map_work import MapWork
 from headrace.loader.memory import MemoryDecision, decide_memory
 from headrace.loader.options import LoaderOptions, resolve_shuffle, resolve_tail
+from headrace.loader.ordered_steps import Continuity, OrderedSteps
 from headrace.loader.read_ahead import ReadAhead
+from headrace.loader.sampled_steps import BatchedSampler, SampledSteps
 from headrace.loader.source_work import SourceWork
-from headrace.loader.steps import BatchedSampler, OrderedSteps, SampledSteps, StepSource
+from headrace.loader.steps import StepSource
 from headrace.loader.workers import WorkerDecision, decide_workers
 from headrace.order import OrderSpec, Topology, default_canonical_nodes
 
@@ -106,12 +109,15 @@ def compose(dataset: Any, options: LoaderOptions, topology: Topology, sampler: A
     shuffle = resolve_shuffle(options.shuffle, sharded=resolved is not None and resolved.sharded)
     tail = resolve_tail(options.tail, drop_last=options.drop_last, world_size=topology.world_size)
     layout = resolved.source.layout() if resolved is not None else _map_layout(dataset)
+    identity = Identity(dataset, resolved.source if resolved is not None else None, int(layout.samples.sum()))
     if batch_sampler is not None:
-        steps: StepSource = SampledSteps(batch_sampler)
+        steps: StepSource = SampledSteps(batch_sampler, identity, options.seed)
     elif sampler is not None:
-        steps = SampledSteps(BatchedSampler(sampler, _batch_size(options), drop_last=options.drop_last))
+        batches = BatchedSampler(sampler, _batch_size(options), drop_last=options.drop_last)
+        steps = SampledSteps(batches, identity, options.seed)
     else:
-        steps = OrderedSteps(_order_spec(options, layout, topology, shuffle, tail), topology)
+        spec = _order_spec(options, layout, topology, shuffle, tail)
+        steps = OrderedSteps(spec, topology, _continuity(options, identity))
     return Composition(
         options=options,
         dataset=dataset,
@@ -135,17 +141,29 @@ def compose(dataset: Any, options: LoaderOptions, topology: Topology, sampler: A
 
 def _order_spec(options: LoaderOptions, layout: Layout, topology: Topology, shuffle: Shuffle, tail: Tail) -> OrderSpec:
     batch_size = _batch_size(options)
-    global_batch = batch_size * topology.world_size
-    nodes = default_canonical_nodes(topology.num_nodes, global_batch) if shuffle == "window" else 1
+    global_batch = batch_size * topology.world_size * options.accumulate
+    nodes = options.canonical_nodes
+    if nodes is None:
+        nodes = default_canonical_nodes(topology.num_nodes, global_batch) if shuffle == "window" else 1
     return OrderSpec(
         layout=layout,
         seed=options.seed,
         batch_size=batch_size,
         world_size=topology.world_size,
+        accumulate=options.accumulate,
         canonical_nodes=nodes,
         shuffle=shuffle,
         window_samples=options.window_samples,
         tail=tail,
+    )
+
+
+def _continuity(options: LoaderOptions, identity: Identity) -> Continuity:
+    return Continuity(
+        identity=identity,
+        tail="drop" if options.drop_last else options.tail,
+        adopts_nodes=options.canonical_nodes is None,
+        on_batch_change=options.on_batch_change,
     )
 
 

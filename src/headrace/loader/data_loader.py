@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Generic, Literal, TypeVar
 
 import numpy as np
 
 from headrace.contracts import OnError, Tail
 from headrace.datasets.plan import DecodeOptions, Exif, Fuse, MemoryFormat
-from headrace.engine import InlineEngine, Stats, StatsSnapshot, ThreadEngine
+from headrace.engine import Stats, StatsSnapshot
 from headrace.engine.stats import Scope
 from headrace.errors import OptionError
 from headrace.loader.arguments import check_of_processes, check_samplers, check_topology, seed_of
-from headrace.loader.composition import Composition, compose
+from headrace.loader.composition import compose
 from headrace.loader.explain import explain
-from headrace.loader.iterator import LoaderIterator
 from headrace.loader.options import Engine, Extra, LoaderOptions, ShuffleArgument
+from headrace.loader.place import Place
 from headrace.loader.progress import Progress
-from headrace.loader.running import make_engine, make_one
+from headrace.loader.run import Run
+from headrace.loader.running import make_one
+from headrace.loader.steps import StepSource
 from headrace.loader.topology import detect_topology
-from headrace.order import Topology
+from headrace.loader.torch_attributes import TorchAttributes
+from headrace.order import OnBatchChange, Topology
 
 T = TypeVar("T")
 
 
-class DataLoader(Generic[T]):
+class DataLoader(TorchAttributes, Generic[T]):
     """Delivers the batches of a map-style dataset, as fast as the machine allows.
 
     Arguments of `torch.utils.data.DataLoader` mean what they mean there; `docs/reference/dataloader.md` lists the
@@ -57,7 +60,13 @@ class DataLoader(Generic[T]):
         memory_budget: Bytes that the batches in flight may take in this process, or a size such as "8GiB".
         topology: Which rank of how many this is; None: found from torch.distributed or the launcher's variables at
             first use, then kept.
+        accumulate: Batches that this rank makes for one step of the optimizer: 4 ranks with accumulate=2 and 8 ranks
+            are the same run.
         window_samples: Samples a shuffle window covers at least; None: the shards that make up 2 GiB, four at least.
+        canonical_nodes: Sequences that a window shuffle reads side by side, one a node; None: as many as there are
+            nodes at the first start, then as the state says.
+        on_batch_change: "refuse" a state that was saved with another global batch, or "continue": the rest of the
+            epoch is delivered exactly once, in the new batches.
         memory_format: "contiguous" (NCHW) or "channels_last".
         fuse: True; "exact": nothing that differs from torchvision's tensor code by a level; False: torchvision itself.
         exif: "ignore" the orientation, as torchvision's ImageFolder does, or "apply" it.
@@ -94,7 +103,10 @@ class DataLoader(Generic[T]):
         engine: Engine = "auto",
         memory_budget: int | str = "auto",
         topology: Topology | None = None,
+        accumulate: int = 1,
         window_samples: int | None = None,
+        canonical_nodes: int | None = None,
+        on_batch_change: OnBatchChange = "refuse",
         memory_format: MemoryFormat = "contiguous",
         fuse: Fuse = True,
         exif: Exif = "ignore",
@@ -102,19 +114,19 @@ class DataLoader(Generic[T]):
         on_error: OnError = "raise",
         extras: Extra | Sequence[Extra] = (),
     ) -> None:
-        check_samplers(batch_size, shuffle, sampler, batch_sampler, drop_last=drop_last)
+        of_order = {"accumulate": accumulate, "canonical_nodes": canonical_nodes, "window_samples": window_samples}
+        check_samplers(batch_size, shuffle, sampler, batch_sampler, drop_last=drop_last, **of_order)
         check_topology(topology)
         check_of_processes(
             timeout=timeout, worker_init_fn=worker_init_fn, multiprocessing_context=multiprocessing_context
         )
         self.dataset = dataset
-        self.batch_size = batch_size if batch_sampler is None else None
         self.sampler = sampler
         self.batch_sampler = batch_sampler
         self.persistent_workers = persistent_workers
         self.in_order = in_order
         self.options = LoaderOptions(
-            batch_size=self.batch_size,
+            batch_size=batch_size if batch_sampler is None else None,
             shuffle=shuffle,
             drop_last=drop_last,
             tail=tail,
@@ -126,15 +138,18 @@ class DataLoader(Generic[T]):
             collate_fn=collate_fn,
             memory_budget=memory_budget,
             window_samples=window_samples,
+            accumulate=accumulate,
+            canonical_nodes=canonical_nodes,
+            on_batch_change=on_batch_change,
             on_error=on_error,
             extras=(extras,) if isinstance(extras, str) else tuple(extras),
             decode=DecodeOptions(fuse=fuse, memory_format=memory_format, exif=exif, dct_scaling=dct_scaling),
         )
         self._topology = topology
-        self._composed: Composition | None = None
         self._progress = Progress()
         self._stats = Stats()
-        self._engine: ThreadEngine | InlineEngine | None = None
+        self._run: Run | None = None
+        self._unpickled: dict[str, Any] | None = None
 
     def __repr__(self) -> str:
         """What it delivers; `explain()` says how."""
@@ -142,24 +157,68 @@ class DataLoader(Generic[T]):
         return f"DataLoader({self.dataset!r}, {size}, seed={self.options.seed})"
 
     def __len__(self) -> int:
-        """Batches of a whole epoch on this rank."""
-        return self._composition().steps.num_steps(self._progress.upcoming)
+        """Batches of a whole epoch on this rank, wherever in it the loader stands."""
+        return self._steps().num_steps(self._progress.here.epoch)
 
     def __iter__(self) -> Iterator[T]:
-        """Starts the epoch after the last one that delivered a batch or ended, unless `set_epoch` came between.
+        """Starts the epoch after the last one that delivered a batch or ended, or goes on from a loaded state.
 
-        A second live iterator ends the first, which then raises `StaleIteratorError`.
+        `set_epoch` and `load_state_dict` say where the next iterator starts. A second live iterator ends the first,
+        which then raises `StaleIteratorError`.
         """
-        composition = self._composition()
-        if self._engine is None:
-            self._engine = make_engine(composition, self._stats)
-        self._stats.begin_epoch()
-        stream = self._engine.run(composition.steps.steps(self._progress.begin()))
-        return LoaderIterator(stream, self._progress, composition.topology.rank)
+        return self._running().begin()
+
+    def forever(self) -> Iterator[T]:
+        """Batches without end, one epoch after another, for training that counts steps.
+
+        Raises:
+            OptionError: Two epochs in a row have no batch.
+        """
+        num_empty = 0
+        while num_empty < 2:
+            num_empty += 1
+            for batch in self:
+                num_empty = 0
+                yield batch
+        raise OptionError("forever() finds no batch", got="an epoch without batches", remedy="Look at len(loader)")
 
     def set_epoch(self, epoch: int) -> None:
         """The next `iter` starts this epoch; not needed, since epochs advance by themselves."""
         self._progress.choose(epoch)
+        self._unpickled = None
+
+    def set_batch_size(self, batch_size: int) -> None:
+        """From the next batch on, batches have this size: the rest of the epoch is delivered exactly once in them.
+
+        Every rank has to call it after the same batch. Batches that were made ahead are made anew.
+
+        Raises:
+            OptionError: No integer of 1 or more, or the batches are those of a sampler.
+            OrderError: Called between accumulated batches, or the canonical nodes do not divide the new global batch.
+        """
+        run = self._running()
+        run.resize(batch_size)
+        self.options = run.composition.options
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where this loader stands, in under 1 KB that JSON can hold: what was delivered, not what was made ahead.
+
+        Saved before the end of an epoch was signalled, the rest of it (perhaps nothing) comes first; after that, the
+        next epoch.
+        """
+        return self._running().state()
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """The next `iter` goes on behind the last batch that was delivered when the state was saved.
+
+        It may have been saved on another number of ranks, nodes, workers or accumulated batches. Nothing is replayed.
+        A live iterator is ended.
+
+        Raises:
+            OrderError: The state belongs to another dataset, order or global batch, comes from a newer format, or is
+                damaged. The field and both values are named, and the loader stays as it is.
+        """
+        self._running().restore(state_dict)
 
     def peek(self) -> T:
         """The batch that the next `iter` would deliver first, made in the caller's thread; nothing moves.
@@ -167,7 +226,7 @@ class DataLoader(Generic[T]):
         Raises:
             OptionError: The epoch has no batch, or a sampler of the caller would move by being read.
         """
-        composition = self._composition()
+        composition = self._running().composition
         if composition.shuffle is None:
             raise OptionError("peek() would move the sampler", remedy="Look at next(iter(loader)) instead")
         first = next(composition.steps.steps(self._progress.upcoming), None)
@@ -177,7 +236,7 @@ class DataLoader(Generic[T]):
 
     def explain(self) -> str:
         """What was decided and why, at most fifteen lines."""
-        return explain(self._composition(), self._progress.upcoming)
+        return explain(self._running().composition, self._progress.here.epoch)
 
     def stats(self, scope: Scope = "total") -> StatsSnapshot:
         """What each stage did: busy and waiting time, items, bytes, queue fill, percentiles.
@@ -189,24 +248,23 @@ class DataLoader(Generic[T]):
 
     def close(self) -> None:
         """Ends the live iterator, if any, and frees what it held. The loader can be iterated again."""
-        engine, self._engine = self._engine, None
-        if engine is not None:
-            engine.close()
+        if self._run is not None:
+            self._run.close()
 
     @property
     def epoch(self) -> int:
         """The epoch of the current iterator; before the first, the one that it will start."""
-        return self._progress.epoch if self._progress.step else self._progress.upcoming
+        return self._progress.here.epoch
 
     @property
     def step(self) -> int:
-        """Batches delivered in the current epoch."""
-        return self._progress.step
+        """Batches of the current epoch that lie behind, counted in the present size: `len(loader) - steps_left`."""
+        return self._steps().num_done(self._progress.here)
 
     @property
     def steps_left(self) -> int:
         """Batches that the current epoch still has."""
-        return self._composition().steps.num_steps(self._progress.epoch) - self._progress.step
+        return self._steps().num_left(self._progress.here)
 
     @property
     def valid(self) -> np.ndarray[Any, np.dtype[np.bool_]] | None:
@@ -216,33 +274,33 @@ class DataLoader(Generic[T]):
     @property
     def num_workers(self) -> int:
         """Workers of this loader, as decided."""
-        return self._composition().workers.num_workers
-
-    @property
-    def pin_memory(self) -> bool:
-        """Whether batches are page-locked."""
-        return self.options.pin_memory
-
-    @property
-    def drop_last(self) -> bool:
-        """Whether a global batch that is not full is left out."""
-        return self.options.drop_last
-
-    @property
-    def collate_fn(self) -> Callable[[list[Any]], Any] | None:
-        """The caller's collate function, if any."""
-        return self.options.collate_fn
+        return self._running().composition.workers.num_workers
 
     def __getstate__(self) -> dict[str, Any]:
-        """What another process or a copy needs: threads, batches in flight and statistics stay here."""
-        return self.__dict__ | {"_composed": None, "_stats": None, "_engine": None}
+        """What another process or a copy needs: threads, batches in flight and statistics stay here.
+
+        The copy's next iterator starts where this one's would.
+        """
+        place = self._progress.upcoming
+        state = self._unpickled if place.is_beginning else self._steps().state(place)
+        fresh = {"_progress": Progress(Place(epoch=place.epoch)), "_unpickled": state}
+        return self.__dict__ | {"_run": None, "_stats": None} | fresh
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._stats = Stats()
 
-    def _composition(self) -> Composition:
-        if self._composed is None:
+    def _running(self) -> Run:
+        """The composed loader; at first use this rank is found out and everything is decided."""
+        if self._run is None:
             topology = detect_topology(self._topology)
-            self._composed = compose(self.dataset, self.options, topology, self.sampler, self.batch_sampler)
-        return self._composed
+            composition = compose(self.dataset, self.options, topology, self.sampler, self.batch_sampler)
+            self._run = Run(composition, self._progress, self._stats)
+        if self._unpickled is not None:
+            # A copy starts where its original would have, perhaps on another number of ranks.
+            state, self._unpickled = self._unpickled, None
+            self._run.restore(state)
+        return self._run
+
+    def _steps(self) -> StepSource:
+        return self._running().composition.steps

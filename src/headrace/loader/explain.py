@@ -5,7 +5,7 @@ from __future__ import annotations
 from headrace._base.units import count, format_bytes
 from headrace.datasets.file_source import FileSource
 from headrace.loader.composition import Composition
-from headrace.loader.steps import OrderedSteps
+from headrace.loader.ordered_steps import OrderedSteps
 
 MOST_LINES = 15
 
@@ -17,6 +17,7 @@ def explain(composition: Composition, epoch: int) -> str:
         _order(composition, epoch),
         _engine(composition),
         _memory(composition),
+        *_nodes(composition),
         *_windows(composition),
         *_operations(composition),
     ]
@@ -53,7 +54,8 @@ def _order(composition: Composition, epoch: int) -> tuple[str, str, str]:
         "window": f"shuffled in windows of at least {steps.spec.least_window_samples:,} samples",
     }
     ranks = f"rank {topology.rank} of {topology.world_size}, " if topology.world_size > 1 else ""
-    reason = f"{ranks}seed {composition.options.seed}, tail {composition.tail}"
+    accumulate = f", {steps.spec.accumulate} accumulated" if steps.spec.accumulate > 1 else ""
+    reason = f"{ranks}seed {composition.options.seed}, tail {composition.tail}{accumulate}"
     return "order", f"{modes[steps.spec.shuffle]}, {steps.num_steps(epoch):,} batches a rank", reason
 
 
@@ -69,6 +71,15 @@ def _memory(composition: Composition) -> tuple[str, str, str]:
     memory = composition.memory
     choice = f"{format_bytes(memory.size_bytes)}, at most {composition.workers.max_in_flight} batches in flight"
     return "memory", choice, memory.reason
+
+
+def _nodes(composition: Composition) -> list[tuple[str, str, str]]:
+    """A hint where the order was made for another number of nodes than there are."""
+    steps, num_nodes = composition.steps, composition.topology.num_nodes
+    if not isinstance(steps, OrderedSteps) or steps.spec.shuffle != "window" or steps.spec.canonical_nodes == num_nodes:
+        return []
+    choice = f"an order for {count(steps.spec.canonical_nodes, 'node')} on {num_nodes}: exact, but nodes share shards"
+    return [("nodes", choice, "canonical_nodes= says how many, and a state keeps it")]
 
 
 def _windows(composition: Composition) -> list[tuple[str, str, str]]:

@@ -10,6 +10,7 @@ from headrace._base.units import parse_bytes
 from headrace.contracts import OnError, Tail
 from headrace.datasets.plan import DecodeOptions
 from headrace.errors import OptionError
+from headrace.order import OnBatchChange
 
 Extra: TypeAlias = Literal["index", "key", "url", "valid"]
 Engine: TypeAlias = Literal["auto", "threads"]
@@ -36,6 +37,10 @@ class LoaderOptions:
     memory_budget: int | str = "auto"
     """Bytes, a size such as "8GiB", or "auto"."""
     window_samples: int | None = None
+    accumulate: int = 1
+    """Batches of a rank that make one step of the optimizer."""
+    canonical_nodes: int | None = None
+    on_batch_change: OnBatchChange = "refuse"
     on_error: OnError = "raise"
     extras: tuple[Extra, ...] = ()
     decode: DecodeOptions
@@ -46,6 +51,9 @@ class LoaderOptions:
             _check_count("num_workers", self.num_workers, least=0, most=MOST_WORKERS)
         _check_count("prefetch_factor", self.prefetch_factor, least=1, none=True)
         _check_count("window_samples", self.window_samples, least=1, none=True)
+        _check_count("accumulate", self.accumulate, least=1)
+        _check_count("canonical_nodes", self.canonical_nodes, least=1, none=True)
+        _check_mode("on_batch_change", self.on_batch_change, get_args(OnBatchChange))
         _check_mode("engine", self.engine, get_args(Engine))
         _check_mode("tail", self.tail, (None, *get_args(Tail)))
         _check_mode("shuffle", self.shuffle, (None, False, True, "full", "window"))

@@ -1,4 +1,4 @@
-"""Where a loader stands: which epoch comes next, how many batches were delivered, which rows of the last are good."""
+"""Where a loader stands: the place after the last batch, where the next iterator starts, which rows are good."""
 
 from __future__ import annotations
 
@@ -6,34 +6,48 @@ import operator
 
 from headrace.contracts import Bools
 from headrace.errors import OptionError
+from headrace.loader.place import Place
 
 
 class Progress:
     """Shared by a loader and its live iterator. Epochs advance by themselves; `choose` is allowed and exact."""
 
-    def __init__(self) -> None:
-        self.epoch = 0
-        """The epoch of the current iterator, or the one that the next iterator starts."""
-        self.step = 0
-        """Batches delivered in that epoch."""
+    def __init__(self, place: Place | None = None) -> None:
+        self.place = place or Place()
+        """After the last batch that was delivered; before the first, where the iterator has begun or will begin."""
+        self.upcoming = self.place
+        """Where the next iterator starts."""
         self.valid: Bools | None = None
         """Good rows of the batch just delivered."""
-        self.upcoming = 0
-        self.chosen = False
+        self.is_over = False
+        """Whether the end of the current epoch was signalled."""
+        self.is_chosen = False
+        """Whether `upcoming` was chosen since the last iterator began."""
 
-    def begin(self) -> int:
-        """Starts an epoch and says which."""
-        self.epoch, self.step, self.valid, self.chosen = self.upcoming, 0, None, False
-        return self.epoch
+    @property
+    def here(self) -> Place:
+        """What a user takes for the present place: an epoch goes on being the present one when it is over."""
+        return self.upcoming if self.place.is_beginning or (self.is_over and self.is_chosen) else self.place
+
+    @property
+    def saved(self) -> Place:
+        """What a state describes. An epoch whose end was not signalled has a rest to deliver, if only an empty one."""
+        return self.upcoming if self.is_over or self.is_chosen else self.place
+
+    def begin(self) -> Place:
+        """An iterator begins; says where."""
+        self.place, self.valid, self.is_over, self.is_chosen = self.upcoming, None, False, False
+        return self.place
 
     def delivered(self, valid: Bools) -> None:
         """A batch of the current epoch was handed over: the epoch counts as used."""
-        self.step += 1
+        self.place = self.place.after_batch()
         self.valid = valid
         self._used()
 
     def ended(self) -> None:
         """The current epoch came to its end, perhaps without a batch."""
+        self.is_over = True
         self._used()
 
     def choose(self, epoch: int) -> None:
@@ -48,8 +62,16 @@ class Progress:
             number = -1
         if number < 0 or isinstance(epoch, bool):
             raise OptionError("set_epoch needs an epoch", got=repr(epoch), accepted="an integer of 0 or more")
-        self.upcoming, self.chosen = number, True
+        self.upcoming, self.is_chosen = Place(epoch=number), True
+
+    def go_to(self, place: Place) -> None:
+        """The loader stands at this place, and its next iterator starts there."""
+        self.place, self.upcoming, self.valid, self.is_over, self.is_chosen = place, place, None, False, True
+
+    def resize(self, place: Place, upcoming: Place) -> None:
+        """The same places, in batches of another size."""
+        self.place, self.upcoming = place, upcoming
 
     def _used(self) -> None:
-        if not self.chosen:
-            self.upcoming = self.epoch + 1
+        if not self.is_chosen:
+            self.upcoming = self.place.next_epoch()

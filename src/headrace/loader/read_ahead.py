@@ -20,12 +20,12 @@ class ReadAhead:
         self.source = source
         self.spec = spec
         self.topology = topology
-        self.lookout: tuple[int, Lookout] | None = None
+        self.lookout: tuple[tuple[int, int], Lookout] | None = None
         self.wanted: deque[tuple[int, int]] = deque()
 
     def after(self, step: Step) -> None:
         """Called once the bytes of a step are fetched, on an I/O thread: asks for a little of what comes next."""
-        for first_ids, counts in self.lookout_of(step.epoch).ahead(step.index):
+        for first_ids, counts in self.lookout_of(step).ahead(step.index):
             self.wanted.extend(zip(first_ids.tolist(), counts.tolist(), strict=True))
         for _ in range(-(-len(self.wanted) // SPREAD_STEPS)):
             try:
@@ -34,10 +34,12 @@ class ReadAhead:
                 return  # another I/O thread was quicker
             self.source.read_ahead(first, count, self.topology.local_rank, self.topology.local_world_size)
 
-    def lookout_of(self, epoch: int) -> Lookout:
-        """The lookout of an epoch; what was wanted of another one is not any more."""
+    def lookout_of(self, step: Step) -> Lookout:
+        """The lookout of a step's epoch; what was wanted of another one is not any more."""
+        key = (step.epoch, step.start)
         current = self.lookout
-        if current is None or current[0] != epoch:
-            current = self.lookout = (epoch, Lookout(self.spec, epoch, self.topology.rank))
+        if current is None or current[0] != key:
+            lookout = Lookout(self.spec, step.epoch, self.topology.rank, step.start, step.index)
+            current = self.lookout = (key, lookout)
             self.wanted.clear()
         return current[1]

@@ -109,7 +109,7 @@ class EpochOrder:
         else:
             shift = rank * self.spec.rank_rows
             ids, valid = self._rest(shift + first, shift + last)
-        return Step(index=index, epoch=self.epoch, ids=ids, valid=valid)
+        return Step(index=index, epoch=self.epoch, ids=ids, valid=valid, start=self.start)
 
     def global_step(self, number: int) -> tuple[I64, Bools]:
         """Sample ids and validity of a global step over all ranks and accumulated batches, each of shape (rows,).

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias, get_args
 
 from headrace.contracts import Shuffle, Tail
-from headrace.errors import OrderError
 from headrace.order.epoch import EpochOrder
+from headrace.order.state_values import check_same, is_count, is_text, read_values, write_values
 
-FORMAT = 1
-
-OnBatchChange = Literal["refuse", "continue"]
+OnBatchChange: TypeAlias = Literal["refuse", "continue"]
+"""What happens to a state that was saved with another global batch."""
 
 SAME_DATASET = ("num_samples", "num_shards", "fingerprint")
 """Fields that tell datasets apart, the most telling first."""
@@ -43,6 +42,20 @@ REMEDIES = {
     "world_size": "The state was saved between the batches of one global step: resume on {saved} ranks, or save after "
     "a whole number of global steps",
 }
+
+
+def is_choice(value: object, choices: tuple[str, ...]) -> bool:
+    """Whether this is one of some strings."""
+    return isinstance(value, str) and value in choices
+
+
+SPECIAL_TYPES = {
+    "fingerprint": is_text,
+    "shuffle": lambda value: is_choice(value, get_args(Shuffle)),
+    "tail": lambda value: value is None or is_choice(value, get_args(Tail)),
+    "sources": lambda value: isinstance(value, list | tuple) and all(map(is_count, value)),
+}
+"""Types of the fields that are no counts, as JSON keeps them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,26 +88,18 @@ class OrderState:
 
     def to_dict(self) -> dict[str, Any]:
         """The state as JSON-serialisable values, under 1 KB unless there are dozens of sources."""
-        return {"format": FORMAT, **asdict(self), "sources": list(self.sources)}
+        return write_values("order", {**asdict(self), "sources": list(self.sources)})
 
     @staticmethod
-    def from_dict(values: Mapping[str, Any]) -> OrderState:
+    def from_dict(state: Mapping[str, Any]) -> OrderState:
         """The state that `to_dict` wrote.
 
         Raises:
-            OrderError: A newer format, or a field that is missing, unknown or of the wrong type.
+            OrderError: Another kind or a newer format, or a field that is missing, unknown or of the wrong type.
         """
-        _check_format(values)
-        names = {field.name for field in fields(OrderState)}
-        if set(values) - {"format"} != names:
-            raise OrderError(
-                "This is not the state of a loader",
-                got=f"missing {sorted(names - set(values))}, unknown {sorted(set(values) - names - {'format'})}",
-                accepted="what state_dict() returned",
-            )
-        for name in names:
-            _check_type(name, values[name])
-        return OrderState(**{**{name: values[name] for name in names}, "sources": tuple(values["sources"])})
+        fits = {field.name: SPECIAL_TYPES.get(field.name, is_count) for field in fields(OrderState)}
+        values = read_values("order", state, fits)
+        return OrderState(**{**values, "sources": tuple(values["sources"])})
 
 
 def state_at(
@@ -142,43 +147,7 @@ def check_compatible(saved: OrderState, current: OrderState, on_batch_change: On
     if on_batch_change == "refuse":
         names.append("global_batch")
     for name in names:
-        _check_same(name, getattr(saved, name), getattr(current, name))
+        check_same(name, getattr(saved, name), getattr(current, name), REMEDIES[name])
     if saved.rank_batches:
         for name in INSIDE_STEP:
-            _check_same(name, getattr(saved, name), getattr(current, name))
-
-
-def _check_same(name: str, saved: object, current: object) -> None:
-    if saved != current:
-        raise OrderError(
-            f"The state does not fit this loader: {name} differs",
-            got=f"{name}={saved!r} in the state, {current!r} here",
-            accepted=f"{name}={current!r}",
-            remedy=REMEDIES[name].format(saved=saved),
-        )
-
-
-def _check_format(values: Mapping[str, Any]) -> None:
-    number = values.get("format")
-    if number != FORMAT:
-        newer = isinstance(number, int) and number > FORMAT
-        raise OrderError(
-            "The state has a newer format" if newer else "This is not the state of a loader",
-            got=f"format={number!r}",
-            accepted=f"format={FORMAT}",
-            remedy="Load it with the version of headrace that saved it, or a later one" if newer else None,
-        )
-
-
-def _check_type(name: str, value: object) -> None:
-    """Types as JSON keeps them."""
-    if name in ("fingerprint", "shuffle"):
-        fits = isinstance(value, str)
-    elif name == "tail":
-        fits = value is None or isinstance(value, str)
-    elif name == "sources":
-        fits = isinstance(value, list | tuple) and all(isinstance(item, int) for item in value)
-    else:
-        fits = isinstance(value, int) and not isinstance(value, bool) and value >= 0
-    if not fits:
-        raise OrderError(f"The state is damaged: {name} has the wrong type", got=repr(value))
+            check_same(name, getattr(saved, name), getattr(current, name), REMEDIES[name])

@@ -1,0 +1,80 @@
+"""A composed loader at work: its engine, its progress, and the iterator that is alive."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from headrace.engine import InlineEngine, Stats, StepStream, ThreadEngine
+from headrace.loader.composition import Composition
+from headrace.loader.iterator import LoaderIterator
+from headrace.loader.place import Place
+from headrace.loader.progress import Progress
+from headrace.loader.running import make_engine
+
+
+class Run:
+    """What moves when a loader is iterated, saved, restored or changed.
+
+    Args:
+        composition: What was decided; replaced as a whole where a state or a batch size asks for other steps.
+        progress: Where the loader stands.
+        stats: What the stages record to.
+    """
+
+    def __init__(self, composition: Composition, progress: Progress, stats: Stats) -> None:
+        self.composition = composition
+        self.progress = progress
+        self.stats = stats
+        self.engine: ThreadEngine | InlineEngine | None = None
+        self.live: weakref.ref[LoaderIterator] | None = None
+
+    def begin(self) -> LoaderIterator:
+        """An iterator over what comes next; the one before it ends."""
+        self.stats.begin_epoch()
+        iterator = LoaderIterator(self._stream(self.progress.begin()), self.progress, self.composition.topology.rank)
+        self.live = weakref.ref(iterator)
+        return iterator
+
+    def state(self) -> dict[str, Any]:
+        """What was delivered, as a state."""
+        return self.composition.steps.state(self.progress.saved)
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Goes to the place of a state; where that fails, everything stays as it was."""
+        steps, place = self.composition.steps.restore(state)
+        self._recompose(replace(self.composition, steps=steps))
+        self.progress.go_to(place)
+
+    def resize(self, batch_size: int) -> None:
+        """Goes on in batches of another size, in the live iterator too; where that fails, all stays as it was."""
+        composition, progress = self.composition, self.progress
+        options = replace(composition.options, batch_size=batch_size)
+        steps, place = composition.steps.resized(progress.place, batch_size)
+        _, upcoming = composition.steps.resized(progress.upcoming, batch_size)
+        iterator = self.live() if self.live is not None else None
+        self._recompose(replace(composition, options=options, steps=steps))
+        progress.resize(place, upcoming)
+        if iterator is not None and not progress.is_over:
+            iterator.stream = self._stream(place)
+            self.live = weakref.ref(iterator)
+
+    def close(self) -> None:
+        """Ends the live iterator and frees what it held."""
+        self.live = None
+        engine, self.engine = self.engine, None
+        if engine is not None:
+            engine.close()
+
+    def _stream(self, place: Place) -> StepStream:
+        """The batches after a place; the stream before it ends."""
+        if self.engine is None:
+            self.engine = make_engine(self.composition, self.stats)
+        return self.engine.run(self.composition.steps.steps(place))
+
+    def _recompose(self, composition: Composition) -> None:
+        """Another composition, and nothing left of what ran under the old one."""
+        self.close()
+        self.composition = composition
