@@ -6,6 +6,7 @@ from typing import Any
 
 from headrace.errors import OptionError
 from headrace.loader.options import ShuffleArgument
+from headrace.loader.process_groups import Membership, find_membership
 from headrace.order import Topology
 
 OF_PROCESSES = {"timeout": (0, 0.0), "worker_init_fn": (None,), "multiprocessing_context": (None,)}
@@ -33,10 +34,22 @@ def check_samplers(
             raise OptionError(f"a sampler excludes {name}", got=f"{name}={value!r}", accepted="one of the two")
 
 
-def check_topology(topology: object) -> None:
-    """A topology is one of ours, or none."""
-    if topology is not None and not isinstance(topology, Topology):
-        raise OptionError("topology has a wrong type", got=repr(topology), accepted="a headrace.Topology or None")
+def read_topology(topology: object) -> Topology | Membership | None:
+    """What the caller says of this process: a topology, or the membership of a device mesh or process group.
+
+    Raises:
+        OptionError: Something else, or a mesh or group in which this process has no data-parallel rank.
+    """
+    if topology is None or isinstance(topology, Topology):
+        return topology
+    membership = find_membership(topology)
+    if membership is None:
+        raise OptionError(
+            "topology has a wrong type",
+            got=repr(topology),
+            accepted="a headrace.Topology, a DeviceMesh or ProcessGroup of torch.distributed, or None",
+        )
+    return membership
 
 
 def check_of_processes(**values: Any) -> None:

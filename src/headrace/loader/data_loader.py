@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from headrace.datasets.plan import DecodeOptions, Exif, Fuse, MemoryFormat
 from headrace.engine import Stats, StatsSnapshot
 from headrace.engine.stats import Scope
 from headrace.errors import OptionError
-from headrace.loader.arguments import check_of_processes, check_samplers, check_topology, seed_of
+from headrace.loader.arguments import check_of_processes, check_samplers, read_topology, seed_of
 from headrace.loader.composition import compose
 from headrace.loader.explain import explain
 from headrace.loader.options import Engine, Extra, LoaderOptions, ShuffleArgument
@@ -24,6 +24,10 @@ from headrace.loader.steps import StepSource
 from headrace.loader.topology import detect_topology
 from headrace.loader.torch_attributes import TorchAttributes
 from headrace.order import OnBatchChange, Topology
+
+if TYPE_CHECKING:
+    from torch.distributed import ProcessGroup
+    from torch.distributed.device_mesh import DeviceMesh
 
 T = TypeVar("T")
 
@@ -58,8 +62,9 @@ class DataLoader(TorchAttributes, Generic[T]):
             (as pad on several ranks, a short batch on one). None: as torch does.
         engine: "threads", or "auto".
         memory_budget: Bytes that the batches in flight may take in this process, or a size such as "8GiB".
-        topology: Which rank of how many this is; None: found from torch.distributed or the launcher's variables at
-            first use, then kept.
+        topology: Which rank of how many this is: a `Topology`, or a `DeviceMesh` (ranks that differ in other dimensions
+            than the data-parallel ones get equal batches) or `ProcessGroup` of torch.distributed; None: found from
+            torch.distributed or the launcher's variables at first use, then kept.
         accumulate: Batches that this rank makes for one step of the optimizer: 4 ranks with accumulate=2 and 8 ranks
             are the same run.
         window_samples: Samples a shuffle window covers at least; None: the shards that make up 2 GiB, four at least.
@@ -102,7 +107,7 @@ class DataLoader(TorchAttributes, Generic[T]):
         tail: Tail | None = None,
         engine: Engine = "auto",
         memory_budget: int | str = "auto",
-        topology: Topology | None = None,
+        topology: Topology | DeviceMesh | ProcessGroup | None = None,
         accumulate: int = 1,
         window_samples: int | None = None,
         canonical_nodes: int | None = None,
@@ -116,7 +121,6 @@ class DataLoader(TorchAttributes, Generic[T]):
     ) -> None:
         of_order = {"accumulate": accumulate, "canonical_nodes": canonical_nodes, "window_samples": window_samples}
         check_samplers(batch_size, shuffle, sampler, batch_sampler, drop_last=drop_last, **of_order)
-        check_topology(topology)
         check_of_processes(
             timeout=timeout, worker_init_fn=worker_init_fn, multiprocessing_context=multiprocessing_context
         )
@@ -145,7 +149,7 @@ class DataLoader(TorchAttributes, Generic[T]):
             extras=(extras,) if isinstance(extras, str) else tuple(extras),
             decode=DecodeOptions(fuse=fuse, memory_format=memory_format, exif=exif, dct_scaling=dct_scaling),
         )
-        self._topology = topology
+        self._topology = read_topology(topology)
         self._progress = Progress()
         self._stats = Stats()
         self._run: Run | None = None

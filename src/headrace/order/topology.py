@@ -11,6 +11,9 @@ from headrace.errors import OptionError
 class Topology:
     """A rank among the data-parallel ranks of a job.
 
+    Several processes may have the same rank: those that work on the same batches together (tensor, context or
+    pipeline parallel). What the processes of a node share is counted by `local_rank` and `local_world_size`.
+
     Raises:
         OptionError: A number that does not fit the others.
     """
@@ -20,9 +23,9 @@ class Topology:
     world_size: int = 1
     """Number of ranks."""
     local_rank: int = 0
-    """Rank among those of the same node."""
+    """Place of this process among those of the job on the same node."""
     local_world_size: int = 1
-    """Number of ranks on the node."""
+    """Processes of the job on the node; more than there are ranks where several have the same rank."""
     node: int = 0
     """Node, from 0."""
     num_nodes: int = 1
@@ -31,13 +34,12 @@ class Topology:
     def __post_init__(self) -> None:
         for position, size in (("rank", "world_size"), ("local_rank", "local_world_size"), ("node", "num_nodes")):
             self._check(position, size)
-        for smaller in ("local_world_size", "num_nodes"):
-            if getattr(self, smaller) > self.world_size:
-                raise OptionError(
-                    f"{smaller} is larger than world_size",
-                    got=f"{smaller}={getattr(self, smaller)}, world_size={self.world_size}",
-                    accepted=f"1 to {self.world_size}",
-                )
+        if self.num_nodes > self.world_size:
+            raise OptionError(
+                "num_nodes is larger than world_size",
+                got=f"num_nodes={self.num_nodes}, world_size={self.world_size}",
+                accepted=f"1 to {self.world_size}: nodes on which different ranks lie",
+            )
 
     def _check(self, position: str, size: str) -> None:
         """A position lies below its size, and both are integers."""

@@ -86,7 +86,7 @@ def test_default_canonical_nodes_divide_the_global_batch(nodes, batch, chosen):
         {"local_rank": 1},
         {"node": 3, "num_nodes": 3, "world_size": 8},
         {"rank": 0.0},
-        {"local_world_size": 3, "world_size": 2},
+        {"local_rank": 3, "local_world_size": 3, "world_size": 4},
         {"num_nodes": 3, "world_size": 2},
     ],
 )
