@@ -187,7 +187,10 @@ class DataLoader(TorchAttributes, Generic[T]):
         raise OptionError("forever() finds no batch", got="an epoch without batches", remedy="Look at len(loader)")
 
     def set_epoch(self, epoch: int) -> None:
-        """The next `iter` starts this epoch; not needed, since epochs advance by themselves."""
+        """The next `iter` starts this epoch; not needed, since epochs advance by themselves.
+
+        After `load_state_dict`, the epoch in which the state stands goes on from there; another one starts anew.
+        """
         self._progress.choose(epoch)
         self._unpickled = None
 

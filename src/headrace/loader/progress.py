@@ -53,6 +53,8 @@ class Progress:
     def choose(self, epoch: int) -> None:
         """The next iterator starts this epoch, whatever the current one still delivers.
 
+        A place inside of that epoch that was loaded stays: loops that announce every epoch go on from it.
+
         Raises:
             OptionError: `epoch` is no integer or negative.
         """
@@ -62,7 +64,9 @@ class Progress:
             number = -1
         if number < 0 or isinstance(epoch, bool):
             raise OptionError("set_epoch needs an epoch", got=repr(epoch), accepted="an integer of 0 or more")
-        self.upcoming, self.is_chosen = Place(epoch=number), True
+        if number != self.upcoming.epoch:
+            self.upcoming = Place(epoch=number)
+        self.is_chosen = True
 
     def go_to(self, place: Place) -> None:
         """The loader stands at this place, and its next iterator starts there."""

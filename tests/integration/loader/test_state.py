@@ -176,6 +176,21 @@ def test_set_epoch_after_a_loaded_state_has_the_last_word():
     assert rows(other) == rows_of_epoch(1)
 
 
+def test_a_loop_that_announces_every_epoch_goes_on_from_a_loaded_state():
+    loader = loader_of()
+    before = rows(islice(iter(loader), 2))
+    other = loader_of()
+    other.load_state_dict(saved(loader))
+    seen = []
+    for epoch in range(other.epoch, 2):
+        other.set_epoch(epoch)
+        assert saved(other)["epoch"] == epoch
+        seen += rows(other)
+    assert before + seen == rows_of_epoch(0) + rows_of_epoch(1)
+    other.set_epoch(1)
+    assert rows(other) == rows_of_epoch(1), "without a loaded state an epoch is a whole one"
+
+
 def rows_of_epoch(epoch):
     loader = loader_of()
     loader.set_epoch(epoch)

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from headrace.errors import OptionError
+from headrace.loader.place import Place
 from headrace.loader.progress import Progress
 
 VALID = np.ones(2, dtype=bool)
@@ -43,6 +44,22 @@ def test_a_chosen_epoch_holds_against_batches_of_the_old_iterator():
     progress.ended()
     assert run_epoch(progress, 1) == 7
     assert run_epoch(progress, 1) == 8
+
+
+def test_the_epoch_of_a_loaded_place_may_be_announced_but_another_one_starts_anew():
+    place = Place(epoch=2, batches=3)
+    progress = Progress()
+    progress.go_to(place)
+    progress.choose(2)
+    assert progress.begin() == place
+    progress.choose(2)
+    assert progress.begin() == place, "nothing was delivered yet"
+    progress.delivered(VALID)
+    progress.choose(2)
+    assert progress.begin() == Place(epoch=2), "the place is used up"
+    progress.go_to(place)
+    progress.choose(3)
+    assert progress.begin() == Place(epoch=3)
 
 
 @pytest.mark.parametrize("epoch", [-1, 1.5, "2", True, None])
