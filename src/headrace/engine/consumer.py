@@ -14,10 +14,15 @@ from headrace.errors import LoaderClosedError
 
 
 class Consumer:
-    """Takes from a flight. Several threads may take; each batch goes to one of them."""
+    """Takes from a flight. Several threads may take; each batch goes to one of them.
+
+    It keeps the batch that it handed over last until it is asked for the next one, so that the caller's is not the
+    last reference (see `Flight.deliver`).
+    """
 
     def __init__(self, flight: Flight) -> None:
         self.flight = flight
+        self.last: Delivered | None = None
         self.turn = threading.Lock()
         self.finished = False
 
@@ -40,7 +45,8 @@ class Consumer:
         if isinstance(arrival, Ending):
             self.finish(arrival)
         self.flight.recorder.wait("deliver", time.perf_counter() - asked_s)
-        return self.flight.deliver(arrival)
+        self.last = delivered = self.flight.deliver(arrival, self.last)
+        return delivered
 
     def next_arrival(self) -> Passage | Ending:
         """Waits for the arrival whose turn it is."""
@@ -62,7 +68,7 @@ class Consumer:
         """Closes, then raises what stands at the end."""
         error, ending.error = ending.error, None
         self.finished = error is None
-        self.flight.close()
+        self.close()
         if error is None:
             raise StopIteration
         try:
@@ -72,6 +78,7 @@ class Consumer:
 
     def close(self, kind: type[LoaderClosedError] = LoaderClosedError) -> None:
         """Ends the flight; `kind` is what a later `take` raises."""
+        self.last = None
         self.flight.close(kind)
 
     def abandon(self) -> None:

@@ -5,7 +5,8 @@ submits what has become possible through it:
 
 - `advance` (I/O): pulls the next step; at most one such job exists. When its bytes are admitted, `board` fetches them.
 - `run_next` (workers): makes the batch of the earliest fetched step.
-- `deliver` (consumer): hands over the batch whose turn it is, which makes room for another step.
+- `deliver` (consumer): hands over the batch whose turn it is, which makes room for another step; the batch before it is
+  let go by an I/O thread.
 
 The bytes of a step are admitted once, for fetching and running together. So a fetched step never waits for memory, and
 later steps cannot hold what an earlier one needs to be finished.
@@ -16,6 +17,7 @@ from __future__ import annotations
 import heapq
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
@@ -68,6 +70,7 @@ class Flight:
         self.lock = threading.Lock()
         self.pending: Passage | None = None
         self.fetched: list[Passage] = []
+        self.worn: deque[Delivered] = deque()
         self.num_pulled = 0
         self.num_fetching = 0
         self.num_running = 0
@@ -114,6 +117,7 @@ class Flight:
         try:
             self.steps = iter(())
             self.pending, self.fetched = None, []
+            self.worn.clear()
             self.arrivals.clear()
             self.account.close()
             self.held.close()
@@ -124,19 +128,21 @@ class Flight:
 
     # --- I/O threads
 
-    def kick(self) -> None:
-        """Has the next step pulled, where that is possible now."""
+    def kick(self) -> bool:
+        """Has the next step pulled, where that is possible now; tells whether it is."""
         with self.lock:
             full = self.num_fetching >= self.options.num_io_threads or self.num_in_flight >= self.options.max_in_flight
             if full or self.advancing or self.ended or self.lifetime.closed:
-                return
+                return False
             self.advancing = True
         self.io.submit(self.advance)
+        return True
 
     def advance(self) -> None:
         """Job: pulls a step, and fetches it when there is room for it."""
         if self.lifetime.enter():
             try:
+                self.worn.clear()
                 if self.pull():
                     self.board()
             finally:
@@ -255,14 +261,29 @@ class Flight:
 
     # --- consumer
 
-    def deliver(self, passage: Passage) -> Delivered:
-        """Hands a batch over; its memory is the consumer's from here on, and the next step may begin."""
+    def deliver(self, passage: Passage, worn: Delivered | None) -> Delivered:
+        """Hands a batch over; its memory is the consumer's from here on, and the next step may begin.
+
+        Args:
+            passage: The step whose turn it is.
+            worn: What was handed over before. An I/O thread drops it once the consumer, who is about to, has: when a
+                tensor dies, torch gives up the GIL, and a thread that waits for it takes the consumer's core as well.
+        """
         started_s = time.perf_counter()
         self.recorder.fill("ready", self.arrivals.num_waiting(), self.options.max_in_flight)
         self.account.give(passage.charged_bytes)
         with self.lock:
             self.num_in_flight -= 1
-        self.kick()
+        self.make_way(worn)
         busy_s, size_bytes = time.perf_counter() - started_s, passage.memory.size_bytes
         self.recorder.add("deliver", busy_s, items=len(passage.step.ids), size_bytes=size_bytes)
         return Delivered(step=passage.step, batch=passage.batch)
+
+    def make_way(self, worn: Delivered | None) -> None:
+        """Has an I/O thread let go of a batch, and pull the next step where that is possible."""
+        if worn is not None:
+            self.worn.append(worn)
+        if not self.kick() and self.worn:
+            self.io.submit(self.worn.clear)
+        if self.lifetime.closed is not None:  # perhaps there is no thread left
+            self.worn.clear()

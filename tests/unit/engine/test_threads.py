@@ -99,21 +99,48 @@ def test_after_an_error_nothing_is_left_without_a_garbage_collection():
         gc.enable()
 
 
-def test_the_engine_holds_no_batch_that_was_delivered():
-    class Batch:
-        pass
+class Mortal:
+    """A batch that tells who let it go."""
 
-    engine = make(Work(run=lambda _: Batch()))
-    gc.collect()
-    gc.disable()
-    try:
-        stream = engine.run(StepSource(5))
-        watched = weakref.ref(next(stream).batch)
+    def __init__(self, let_go_by):
+        self.let_go_by = let_go_by
+
+    def __del__(self):
+        self.let_go_by.append(threading.current_thread().name.rsplit("-", 1)[0])
+
+
+def test_a_batch_dies_on_a_thread_of_the_engine_once_the_next_one_is_asked_for():
+    let_go_by = []
+    engine = make(Work(run=lambda _: Mortal(let_go_by)))
+    stream = engine.run(StepSource(4))
+    for num_before in range(4):
         next(stream)
-        assert watched() is None
-    finally:
-        gc.enable()
+        expect_soon(lambda num=num_before: len(let_go_by) == num, "a batch before the last one is kept")
+    assert let_go_by == ["headrace-io"] * 3
+    stream.close()
+    assert let_go_by[3:] == ["MainThread"]
     engine.close()
+
+
+def test_a_batch_that_the_consumer_still_holds_stays():
+    let_go_by = []
+    engine = make(Work(run=lambda _: Mortal(let_go_by)))
+    kept = list(engine.run(StepSource(5)))
+    engine.close()
+    assert not let_go_by
+    kept.clear()
+    assert let_go_by == ["MainThread"] * 5
+
+
+def test_no_batch_is_kept_after_the_end():
+    let_go_by = []
+    engine = make(Work(run=lambda _: Mortal(let_go_by)))
+    stream = engine.run(StepSource(3))
+    for _ in range(3):
+        next(stream)
+    with pytest.raises(StopIteration):
+        next(stream)
+    assert len(let_go_by) == 3
 
 
 def test_what_was_fetched_goes_when_the_batch_is_made():
