@@ -7,11 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from headrace._base.distinct import distinct
-from headrace._base.hashing import fold
 from headrace.contracts import I64, Layout
 from headrace.order.keys import window_keys
-from headrace.order.permutation import STORED_BELOW, permutation
-from headrace.order.recent import Recent
+from headrace.order.permutation import permutations
 
 WINDOW_BYTES = 2 << 30
 """A window covers this much by default: enough that samples of many shards mix, small enough that two windows fit
@@ -19,9 +17,6 @@ the page cache of any machine that trains."""
 
 WINDOW_SHARDS = 4
 """A window covers at least this many shards by default, so that large shards mix too."""
-
-GROUP_SAMPLES = 8192
-"""Small windows are computed together, about this many samples at a time."""
 
 
 def default_window_samples(layout: Layout) -> int:
@@ -89,42 +84,21 @@ class WindowShuffle:
     def __init__(self, windows: Windows, seed: int, epoch: int, node: int) -> None:
         self._windows = windows
         self._where = (seed, epoch, node)
-        self._group = max(1, GROUP_SAMPLES // max(1, windows.largest))
-        self._tables = Recent(self._make_table, num_kept=2)
 
     def at(self, positions: I64) -> I64:
         """Shuffled positions, shape (positions,)."""
-        stored = self._windows.largest < STORED_BELOW
-        return self._at_small(positions) if stored else self._at_large(positions)
-
-    def _at_large(self, positions: I64) -> I64:
-        """Windows of 2^16 samples and more: a computed permutation each."""
         windows = self._windows.index(positions)
+        sizes = self._windows.start(windows + 1) - self._windows.start(windows)
         shuffled = np.empty_like(positions)
-        for window in distinct(windows):
-            rows = np.flatnonzero(windows == window)
-            start, end = self._windows.start(np.array([window, window + 1], dtype=np.int64)).tolist()
-            key = int(window_keys(*self._where, np.array(window, dtype=np.int64)))
-            shuffled[rows] = start + permutation(end - start, key).at(positions[rows] - start)
+        for size in distinct(sizes):  # two at most
+            rows = np.flatnonzero(sizes == size)
+            shuffled[rows] = self._shuffle(positions[rows], windows[rows], size)
         return shuffled
 
-    def _at_small(self, positions: I64) -> I64:
-        """Smaller windows: the stored permutations of a group of windows, kept for the next call."""
-        groups = self._windows.index(positions) // self._group
-        shuffled = np.empty_like(positions)
-        for group in distinct(groups):
-            rows = np.flatnonzero(groups == group)
-            start, table = self._tables(group)
-            shuffled[rows] = table[positions[rows] - start]
-        return shuffled
-
-    def _make_table(self, group: int) -> tuple[int, I64]:
-        """First position of a group and the shuffled positions of its windows: all of them in one sort."""
-        first = group * self._group
-        windows = np.arange(first, min(first + self._group, self._windows.num) + 1, dtype=np.int64)
+    def _shuffle(self, positions: I64, windows: I64, size: int) -> I64:
+        """Shuffled positions in windows of one size: all of them in one call, which computes what is asked for."""
+        numbers = np.array(distinct(windows), dtype=np.int64)
+        inside = permutations(size, window_keys(*self._where, numbers))
         starts = self._windows.start(windows)
-        sizes = np.diff(starts)
-        inside = np.arange(sizes.sum(), dtype=np.int64) - np.repeat(starts[:-1] - starts[0], sizes)
-        hashes = fold(np.repeat(window_keys(*self._where, windows[:-1]), sizes), inside)
-        order = np.lexsort((hashes, np.repeat(windows[:-1], sizes))) if len(sizes) > 1 else np.argsort(hashes)
-        return int(starts[0]), starts[0] + order
+        which = np.searchsorted(numbers, windows) if len(numbers) > 1 else 0
+        return starts + inside.at(positions - starts, which)
