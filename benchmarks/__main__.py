@@ -15,6 +15,7 @@ from benchmarks import data
 
 BENCHMARKS = {
     "order": 10,
+    "restore": 10,
     "scan": 20,
     "kernel": 40,
     "kernel_stages": 30,
@@ -29,7 +30,7 @@ BENCHMARKS = {
 }
 """The modules and about how many seconds they take."""
 
-WITHOUT_PHOTOGRAPHS = ("order", "engine_cost")
+WITHOUT_PHOTOGRAPHS = ("order", "restore", "engine_cost")
 
 
 def main() -> int:

@@ -76,6 +76,8 @@ SINGLES = {
     "stats_cost": "Cost of statistics | {percent_of_step:.3f} % of a step",
     "order": "Open an epoch of 10⁹ samples in 100,000 shards; order of a batch of 256 | {open_ms:.1f} ms, "
     "{open_mb:.0f} MB; {batch_us:.0f} µs",
+    "restore": "Resume the order at step 10 and at step 10⁷ of 10⁹ samples; size of the state | {step_10_ms:.1f} and "
+    "{step_10m_ms:.1f} ms; {state_bytes} bytes",
 }
 """A line of the table for each benchmark, filled in from its figures."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from headrace.contracts import I64, Layout
@@ -48,11 +50,16 @@ class Shares:
     """The sequences of all canonical nodes in one epoch; each is made when it is first asked for."""
 
     def __init__(self, layout: Layout, partition: Partition, window_samples: int, seed: int, epoch: int) -> None:
-        self._dealt = deal(layout, seed)
+        self._layout = layout
         self._partition = partition
         self._window_samples = window_samples
         self._seed, self._epoch = seed, epoch
         self._shares = Recent(self._make_share, num_kept=partition.num_nodes)
+
+    @cached_property
+    def dealt(self) -> Line:
+        """The line of shards that is cut into shares; many an epoch is opened only to count its steps."""
+        return deal(self._layout, self._seed)
 
     def at(self, node: int, positions: I64) -> I64:
         """Sample ids at these positions of the node's sequence, shape (positions,)."""
@@ -67,4 +74,4 @@ class Shares:
         windows = Windows(length=end - begin, at_least=self._window_samples)
         shuffle = WindowShuffle(windows, self._seed, self._epoch, node)
         key = shards_key(self._seed, self._epoch, node)
-        return Share(self._dealt.between(begin, end), windows, shuffle, key)
+        return Share(self.dealt.between(begin, end), windows, shuffle, key)
