@@ -16,6 +16,7 @@ from benchmarks import data
 BENCHMARKS = {
     "order": 10,
     "restore": 10,
+    "shuffle_quality": 15,
     "scan": 20,
     "kernel": 40,
     "kernel_stages": 30,
@@ -30,7 +31,7 @@ BENCHMARKS = {
 }
 """The modules and about how many seconds they take."""
 
-WITHOUT_PHOTOGRAPHS = ("order", "restore", "engine_cost")
+WITHOUT_PHOTOGRAPHS = ("order", "restore", "shuffle_quality", "engine_cost")
 
 
 def main() -> int:

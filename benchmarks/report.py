@@ -94,13 +94,18 @@ def row(cells: list[str]) -> str:
 
 
 def write(readme: Path) -> None:
-    """Replaces what stands between the markers."""
-    text = readme.read_text()
+    """Writes the figures into the README."""
+    fill(readme, [*loaders_table(), *singles_table()])
+
+
+def fill(page: Path, lines: list[str]) -> None:
+    """Replaces what stands between the markers of a page."""
+    text = page.read_text()
     before, begin, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        raise SystemExit(f"{readme} lacks the lines {BEGIN!r} and {END!r}")
-    readme.write_text("\n".join([before + BEGIN, *loaders_table(), *singles_table(), END + after]))
+        raise SystemExit(f"{page} lacks the lines {BEGIN!r} and {END!r}")
+    page.write_text("\n".join([before + BEGIN, *lines, END + after]))
 
 
 def main() -> None:
