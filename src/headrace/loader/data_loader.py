@@ -12,10 +12,12 @@ from headrace.datasets.plan import DecodeOptions, Exif, Fuse, MemoryFormat
 from headrace.engine import Stats, StatsSnapshot
 from headrace.engine.stats import Scope
 from headrace.errors import OptionError
+from headrace.loader.agreement import Agreement
 from headrace.loader.arguments import check_of_processes, check_samplers, read_topology, seed_of
 from headrace.loader.composition import compose
 from headrace.loader.explain import explain
 from headrace.loader.options import Engine, Extra, LoaderOptions, ShuffleArgument
+from headrace.loader.peers import Peers
 from headrace.loader.place import Place
 from headrace.loader.progress import Progress
 from headrace.loader.run import Run
@@ -150,6 +152,7 @@ class DataLoader(TorchAttributes, Generic[T]):
             decode=DecodeOptions(fuse=fuse, memory_format=memory_format, exif=exif, dct_scaling=dct_scaling),
         )
         self._topology = read_topology(topology)
+        self._agreement = Agreement(Peers(self._topology))
         self._progress = Progress()
         self._stats = Stats()
         self._run: Run | None = None
@@ -169,6 +172,9 @@ class DataLoader(TorchAttributes, Generic[T]):
 
         `set_epoch` and `load_state_dict` say where the next iterator starts. A second live iterator ends the first,
         which then raises `StaleIteratorError`.
+
+        Raises:
+            RankMismatchError: Another rank of the job opens something else: other seed, epoch, data or arguments.
         """
         return self._running().begin()
 
@@ -290,11 +296,12 @@ class DataLoader(TorchAttributes, Generic[T]):
         """
         place = self._progress.upcoming
         state = self._unpickled if place.is_beginning else self._steps().state(place)
-        fresh = {"_progress": Progress(Place(epoch=place.epoch)), "_unpickled": state}
+        fresh = {"_agreement": None, "_progress": Progress(Place(epoch=place.epoch)), "_unpickled": state}
         return self.__dict__ | {"_run": None, "_stats": None} | fresh
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        self._agreement = Agreement(Peers(self._topology))
         self._stats = Stats()
 
     def _running(self) -> Run:
@@ -302,7 +309,7 @@ class DataLoader(TorchAttributes, Generic[T]):
         if self._run is None:
             topology = detect_topology(self._topology)
             composition = compose(self.dataset, self.options, topology, self.sampler, self.batch_sampler)
-            self._run = Run(composition, self._progress, self._stats)
+            self._run = Run(composition, self._progress, self._stats, self._agreement)
         if self._unpickled is not None:
             # A copy starts where its original would have, perhaps on another number of ranks.
             state, self._unpickled = self._unpickled, None

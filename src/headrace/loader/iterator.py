@@ -7,6 +7,7 @@ from typing import Any
 
 from headrace.engine import StepStream
 from headrace.errors import HeadraceError
+from headrace.loader.agreement import Agreement
 from headrace.loader.made import Made
 from headrace.loader.progress import Progress
 
@@ -18,9 +19,10 @@ class LoaderIterator(Iterator[Any]):
     when it is dropped itself, the stream ends the work behind it.
     """
 
-    def __init__(self, stream: StepStream, progress: Progress, rank: int) -> None:
+    def __init__(self, stream: StepStream, progress: Progress, agreement: Agreement, rank: int) -> None:
         self.stream = stream
         self.progress = progress
+        self.agreement = agreement
         self.rank = rank
 
     def __next__(self) -> Any:
@@ -30,12 +32,15 @@ class LoaderIterator(Iterator[Any]):
             StopIteration: The epoch is over.
             StaleIteratorError: A second `iter` on the loader has ended this iterator.
             LoaderClosedError: The loader was closed.
+            RankMismatchError: Another rank has opened a different epoch meanwhile.
             Exception: What a stage raised, at its place in the order.
         """
+        self.agreement.asks()
         try:
             delivered = next(self.stream)
         except StopIteration:
             self.progress.ended()
+            self.agreement.ended()
             raise
         except HeadraceError as error:
             error.at(rank=self.rank)

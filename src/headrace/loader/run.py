@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.engine import InlineEngine, Stats, StepStream, ThreadEngine
+from headrace.loader.agreement import Agreement
 from headrace.loader.composition import Composition
 from headrace.loader.iterator import LoaderIterator
 from headrace.loader.place import Place
@@ -22,19 +23,29 @@ class Run:
         composition: What was decided; replaced as a whole where a state or a batch size asks for other steps.
         progress: Where the loader stands.
         stats: What the stages record to.
+        agreement: With the other ranks.
     """
 
-    def __init__(self, composition: Composition, progress: Progress, stats: Stats) -> None:
+    def __init__(self, composition: Composition, progress: Progress, stats: Stats, agreement: Agreement) -> None:
         self.composition = composition
         self.progress = progress
         self.stats = stats
+        self.agreement = agreement
         self.engine: ThreadEngine | InlineEngine | None = None
         self.live: weakref.ref[LoaderIterator] | None = None
 
     def begin(self) -> LoaderIterator:
-        """An iterator over what comes next; the one before it ends."""
+        """An iterator over what comes next; the one before it ends.
+
+        Raises:
+            RankMismatchError: Another rank of the job begins something else.
+        """
+        composition, progress = self.composition, self.progress
+        if composition.shuffle is not None:
+            self.agreement.open(composition.steps.state(progress.upcoming), composition.topology)
         self.stats.begin_epoch()
-        iterator = LoaderIterator(self._stream(self.progress.begin()), self.progress, self.composition.topology.rank)
+        stream = self._stream(progress.begin())
+        iterator = LoaderIterator(stream, progress, self.agreement, composition.topology.rank)
         self.live = weakref.ref(iterator)
         return iterator
 

@@ -1,0 +1,55 @@
+"""Which processes open the epochs of a loader together, and the store through which they can leave word."""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from typing import Any
+
+import torch.distributed as dist
+
+from headrace.loader.process_groups import Membership
+from headrace.loader.rendezvous import Rendezvous
+from headrace.order import Topology
+
+NUMBERS: Counter[str] = Counter()
+"""Loaders that this process has made, by the processes that share them: it numbers them, alike on all ranks."""
+
+
+class Peers:
+    """The processes that share a loader; the order in which loaders are made tells which is which.
+
+    Args:
+        said: What the caller said of the topology.
+    """
+
+    def __init__(self, said: Topology | Membership | None) -> None:
+        self.said = said
+        group = "job" if not isinstance(said, Membership) else f"{zlib.crc32(repr(said.peers).encode()):08x}"
+        is_alone = isinstance(said, Topology) and said.world_size == 1
+        self.name = None if is_alone else f"headrace/{group}/{NUMBERS[group]}"
+        if not is_alone:
+            NUMBERS[group] += 1
+
+    def rendezvous(self, topology: Topology) -> Rendezvous | None:
+        """Where they meet; None for a process on its own, or where torch.distributed is not there to ask.
+
+        Args:
+            topology: As found out at first use.
+        """
+        if self.name is None or not dist.is_available() or not dist.is_initialized():
+            return None
+        ranks = self.said.peers if isinstance(self.said, Membership) else tuple(range(dist.get_world_size()))
+        if not isinstance(self.said, Membership) and topology.world_size != len(ranks):
+            return None
+        store = _job_store() if len(ranks) > 1 else None
+        return Rendezvous(store, self.name, dist.get_rank(), ranks) if store is not None else None
+
+
+def _job_store() -> Any:
+    """The store of the default process group; None where a job is only acted out, without other processes."""
+    if dist.get_backend() == "fake":
+        return None
+    from torch.distributed.distributed_c10d import _get_default_store  # torch has no public name for it
+
+    return _get_default_store()
