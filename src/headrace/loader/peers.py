@@ -19,29 +19,32 @@ NUMBERS: Counter[str] = Counter()
 class Peers:
     """The processes that share a loader; the order in which loaders are made tells which is which.
 
+    A `Topology` of the caller says nothing of which processes are meant: such a loader is on its own.
+
     Args:
         said: What the caller said of the topology.
     """
 
     def __init__(self, said: Topology | Membership | None) -> None:
-        self.said = said
-        group = "job" if not isinstance(said, Membership) else f"{zlib.crc32(repr(said.peers).encode()):08x}"
-        is_alone = isinstance(said, Topology) and said.world_size == 1
-        self.name = None if is_alone else f"headrace/{group}/{NUMBERS[group]}"
-        if not is_alone:
-            NUMBERS[group] += 1
+        self.is_alone = isinstance(said, Topology)
+        self.ranks = said.peers if isinstance(said, Membership) else None
+        group = "job" if self.ranks is None else f"{zlib.crc32(repr(self.ranks).encode()):08x}"
+        self.name = f"headrace/{group}/{NUMBERS[group]}"
+        NUMBERS[group] += not self.is_alone
 
     def rendezvous(self, topology: Topology) -> Rendezvous | None:
         """Where they meet; None for a process on its own, or where torch.distributed is not there to ask.
 
         Args:
-            topology: As found out at first use.
+            topology: As found out at first use, perhaps before torch.distributed was initialised.
         """
-        if self.name is None or not dist.is_available() or not dist.is_initialized():
+        if self.is_alone or not dist.is_available() or not dist.is_initialized():
             return None
-        ranks = self.said.peers if isinstance(self.said, Membership) else tuple(range(dist.get_world_size()))
-        if not isinstance(self.said, Membership) and topology.world_size != len(ranks):
-            return None
+        ranks = self.ranks
+        if ranks is None:
+            ranks = tuple(range(dist.get_world_size()))
+            if len(ranks) != topology.world_size:
+                return None
         store = _job_store() if len(ranks) > 1 else None
         return Rendezvous(store, self.name, dist.get_rank(), ranks) if store is not None else None
 
