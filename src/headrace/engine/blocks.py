@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import mmap
 from typing import Any
 
@@ -16,6 +17,8 @@ HUGE_PAGES_FROM_BYTES = 4 << 20
 """From here on huge pages are asked for: a quarter of the faults at 2 MiB a page is already lost in rounding below."""
 CLASSES_PER_DOUBLING = 8
 """Size classes between a power of two and the next: at most an eighth of a block is wasted."""
+NEAR_CLASSES = CLASSES_PER_DOUBLING // 2
+"""Blocks this many classes apart differ by a factor of 1.5 at most."""
 SMALLEST_CLASS_BYTES = 4096
 
 
@@ -42,8 +45,23 @@ def size_class(size_bytes: int) -> int:
     """The least class that holds this many bytes: `m * 2^e` with 8 <= m <= 16."""
     if size_bytes <= SMALLEST_CLASS_BYTES:
         return SMALLEST_CLASS_BYTES
-    step = 1 << ((size_bytes - 1).bit_length() - 1) >> (CLASSES_PER_DOUBLING.bit_length() - 1)
+    step = class_step(size_bytes)
     return -(-size_bytes // step) * step
+
+
+def class_step(size_bytes: int) -> int:
+    """Distance of the class that holds this many bytes from the class below it."""
+    return 1 << ((size_bytes - 1).bit_length() - 1) >> (CLASSES_PER_DOUBLING.bit_length() - 1)
+
+
+@functools.lru_cache(maxsize=256)
+def near_classes(class_bytes: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The classes from two thirds of this one, nearest first, and those from this one itself to half as large again."""
+    smaller, larger = [class_bytes], [class_bytes]
+    for _ in range(NEAR_CLASSES):
+        larger.append(size_class(larger[-1] + 1))
+        smaller.append(max(SMALLEST_CLASS_BYTES, smaller[-1] - class_step(smaller[-1])))
+    return tuple(dict.fromkeys(near for near in smaller if near < class_bytes)), tuple(larger)
 
 
 def map_pages(size_bytes: int) -> mmap.mmap:

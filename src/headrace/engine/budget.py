@@ -123,6 +123,13 @@ class Account:
         """Whether a further step would pass this account's own limit."""
         return self.limit_bytes is not None and self.held_bytes + size_bytes > self.limit_bytes
 
+    def most_steps(self, size_bytes: int) -> int:
+        """How many steps of this size it can hold at the same time."""
+        limit_bytes = int(COMMON_SHARE * self.budget.limit_bytes)
+        if self.limit_bytes is not None:
+            limit_bytes = min(limit_bytes, self.limit_bytes)
+        return max(1, limit_bytes // size_bytes)
+
     def admit(self, size_bytes: int) -> bool:
         """True: the step may start. False: `granted` is called when it may."""
         budget = self.budget

@@ -175,11 +175,16 @@ class Flight:
         if step is None:
             self.end(position)
             return False
-        memory = StepMemory(self.options.slots, self.recorder)
-        self.pending = Passage(position, step, memory, max(size_bytes, STEP_OVERHEAD_BYTES))
+        charged_bytes = max(size_bytes, STEP_OVERHEAD_BYTES)
+        self.pending = Passage(position, step, self.memory_for(charged_bytes), charged_bytes)
         self.pending.ready_s = time.perf_counter()
         self.recorder.add("order", self.pending.ready_s - started_s, items=len(step.ids))
         return self.account.admit(self.pending.charged_bytes)
+
+    def memory_for(self, charged_bytes: int) -> StepMemory:
+        """Memory of one step; what can be out at once is all that is in flight, and the consumer's batch."""
+        num_at_once = min(self.options.max_in_flight, self.account.most_steps(charged_bytes)) + 1
+        return StepMemory(self.options.slots, self.recorder, num_at_once=num_at_once)
 
     def board(self) -> None:
         """Fetches the pending step, after it has made way for the next one."""

@@ -12,18 +12,19 @@ from headrace.engine.slots import SlotPool
 
 
 class StepMemory:
-    """`Allocate` for one call of a step; sums up what was taken."""
+    """`Allocate` for one step; sums up what was taken. `num_at_once` is that of `SlotPool.allocate`."""
 
-    __slots__ = ("recorder", "size_bytes", "slots")
+    __slots__ = ("num_at_once", "recorder", "size_bytes", "slots")
 
-    def __init__(self, slots: SlotPool, recorder: Recorder) -> None:
+    def __init__(self, slots: SlotPool, recorder: Recorder, *, num_at_once: int = 0) -> None:
         self.slots = slots
         self.recorder = recorder
+        self.num_at_once = num_at_once
         self.size_bytes = 0
 
     def __call__(self, shape: Sequence[int], dtype: npt.DTypeLike) -> npt.NDArray[Any]:
         """A leased array; see `SlotPool.allocate`."""
-        array = self.slots.allocate(shape, dtype, self.recorder)
+        array = self.slots.allocate(shape, dtype, self.recorder, num_at_once=self.num_at_once)
         self.size_bytes += array.nbytes
         return array
 

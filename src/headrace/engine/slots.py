@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import threading
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,13 +13,12 @@ import numpy.typing as npt
 
 from headrace._base.forks import renew_after_fork
 from headrace.contracts import Recorder
-from headrace.engine.blocks import CLASSES_PER_DOUBLING, SMALLEST_CLASS_BYTES, Block, size_class
+from headrace.engine.blocks import SMALLEST_CLASS_BYTES, Block, near_classes, size_class
+from headrace.engine.rings import Ring
 from headrace.errors import OptionError
 
 LEASE_FROM_BYTES = SMALLEST_CLASS_BYTES
 """Smaller arrays (labels, sizes) are cheaper from the allocator than from a ring."""
-LARGER_CLASSES = CLASSES_PER_DOUBLING // 2
-"""A free block this many classes larger is taken rather than fresh memory: 1.5 times the size at most."""
 UNUSED_AFTER_LEASES = 1024
 """A free block that was not needed during this many leases is given up."""
 SWEEP_EVERY_LEASES = 64
@@ -61,26 +59,34 @@ class SlotPool:
 
     def __init__(self, *, max_free_bytes: int = DEFAULT_FREE_BYTES) -> None:
         self.max_free_bytes = max_free_bytes
-        self.returned: deque[Block] = deque()
         self.after_fork()
         renew_after_fork(self)
 
     def after_fork(self) -> None:
         """Starts anew: another thread may have held the lock when this process was forked off."""
         self.lock = threading.Lock()
-        self.free: dict[int, deque[Block]] = {}
+        self.returned: deque[Block] = deque()  # what was leased before goes back to the old one, and so to the system
+        self.rings: defaultdict[int, Ring] = defaultdict(Ring)
         self.free_bytes = 0
         self.num_leases = 0
 
     def allocate(
-        self, shape: Sequence[int] | int, dtype: npt.DTypeLike, recorder: Recorder | None = None
+        self,
+        shape: Sequence[int] | int,
+        dtype: npt.DTypeLike,
+        recorder: Recorder | None = None,
+        *,
+        num_at_once: int = 0,
     ) -> npt.NDArray[Any]:
         """A C-contiguous, uninitialised array, aligned to 64 bytes at least.
 
         Args:
             shape: Shape of the array.
             dtype: Any dtype without Python objects.
-            recorder: Counts `fresh_slots`, the leases that found no free block.
+            recorder: Counts `fresh_slots`, the leases that got a new block.
+            num_at_once: How many arrays of about this size are expected to be out at the same time. So many blocks are
+                made before one is reused: memory is at its height after the first steps, and not in some later epoch
+                in which, by chance, all are out.
 
         Raises:
             OptionError: A dtype that holds Python objects.
@@ -93,64 +99,95 @@ class SlotPool:
         size_bytes = math.prod(dims) * kind.itemsize
         if size_bytes < LEASE_FROM_BYTES:
             return np.empty(dims, kind)
-        block = self.take(size_class(size_bytes))
+        class_bytes = size_class(size_bytes)
+        block = self.take(class_bytes, num_at_once)
         if block is None:
-            block = Block(size_class(size_bytes))
+            block = self.make(class_bytes)
             if recorder is not None:
                 recorder.count("fresh_slots")
         memory = np.asarray(Lease(block, size_bytes, self.returned))
         return np.ndarray(dims, kind, memory)
 
-    def take(self, class_bytes: int) -> Block | None:
-        """A free block of this class, or of one that is little larger."""
+    def take(self, class_bytes: int, num_at_once: int) -> Block | None:
+        """A free block of this class, or of one that is little larger; None where one is to be made, and counted."""
+        num_at_once = min(num_at_once, self.max_free_bytes // class_bytes)
+        smaller, larger = near_classes(class_bytes)
         with self.lock:
             self.collect()
             self.num_leases += 1
-            for candidate in candidates(class_bytes):
-                blocks = self.free.get(candidate)
-                if blocks:
-                    block = blocks.pop()  # the last one used is the one still in the processor's caches
-                    self.forget(candidate, blocks)
+            ring = self.rings[class_bytes]
+            ring.asked(num_at_once, self.num_leases)
+            if ring.num_blocks >= num_at_once or self.num_blocks(smaller + larger) >= num_at_once:
+                block = self.reuse(larger)
+                if block is not None:
                     return block
+                self.trade_in(smaller)
+            ring.num_blocks += 1
         return None
+
+    def reuse(self, larger: Sequence[int]) -> Block | None:
+        """A free block of the first of these classes that has one."""
+        for near in larger:
+            if near in self.rings and self.rings[near].free:
+                self.free_bytes -= near
+                return self.rings[near].free.pop()  # the last one used is the one still in the processor's caches
+        return None
+
+    def num_blocks(self, classes: Sequence[int]) -> int:
+        """Blocks of some classes, free ones and others."""
+        return sum(self.rings[one].num_blocks for one in classes if one in self.rings)
+
+    def make(self, class_bytes: int) -> Block:
+        """A new block, which is counted already."""
+        try:
+            return Block(class_bytes)
+        except BaseException:
+            with self.lock:
+                self.rings[class_bytes].num_blocks -= 1
+            raise
+
+    def trade_in(self, smaller: Sequence[int]) -> None:
+        """Drops a free block that is a little too small for what is asked: rings grow in size, not in number."""
+        for near in smaller:
+            if near in self.rings and self.rings[near].free:
+                self.drop_oldest(near)
+                return
 
     def collect(self) -> None:
         """Sorts in what finalisers have given back, then drops what is too much or too old."""
         while self.returned:
             block = self.returned.popleft()
             block.returned_at = self.num_leases
-            self.free.setdefault(block.class_bytes, deque()).append(block)
+            self.rings[block.class_bytes].free.append(block)
             self.free_bytes += block.class_bytes
-        if self.free_bytes > self.max_free_bytes or self.num_leases % SWEEP_EVERY_LEASES == 0:
-            self.drop(self.max_free_bytes, self.num_leases - UNUSED_AFTER_LEASES)
+        if self.free_bytes > self.max_free_bytes:
+            self.drop_surplus(self.max_free_bytes)
+        if self.num_leases % SWEEP_EVERY_LEASES == 0:
+            self.drop_stale(self.num_leases - UNUSED_AFTER_LEASES)
 
-    def drop(self, keep_bytes: int, unused_since: int) -> None:
-        """Frees the longest unused blocks until `keep_bytes` are left and none is older than `unused_since`."""
-        while self.free:
-            oldest = min(self.free, key=lambda class_bytes: self.free[class_bytes][0].returned_at)
-            blocks = self.free[oldest]
-            if self.free_bytes <= keep_bytes and blocks[0].returned_at >= unused_since:
-                return
-            blocks.popleft()
-            self.forget(oldest, blocks)
+    def drop_surplus(self, keep_bytes: int) -> None:
+        """Frees the longest unused blocks until at most `keep_bytes` lie unused."""
+        while self.free_bytes > keep_bytes:
+            with_free = [class_bytes for class_bytes, ring in self.rings.items() if ring.free]
+            self.drop_oldest(min(with_free, key=lambda class_bytes: self.rings[class_bytes].free[0].returned_at))
 
-    def forget(self, class_bytes: int, blocks: deque[Block]) -> None:
-        """Books a block of this class out of the free ones."""
+    def drop_stale(self, since: int) -> None:
+        """Frees blocks that were not needed since then, and forgets rings that have none left."""
+        for class_bytes, ring in list(self.rings.items()):
+            while ring.is_stale(since):
+                self.drop_oldest(class_bytes)
+            if ring.num_blocks == 0:
+                del self.rings[class_bytes]
+
+    def drop_oldest(self, class_bytes: int) -> None:
+        """Frees the longest unused block of a class."""
+        ring = self.rings[class_bytes]
+        ring.free.popleft()
+        ring.num_blocks -= 1
         self.free_bytes -= class_bytes
-        if not blocks:
-            del self.free[class_bytes]
 
     def trim(self, keep_bytes: int = 0) -> None:
         """Gives free memory back to the system until at most `keep_bytes` of it are left."""
         with self.lock:
             self.collect()
-            self.drop(keep_bytes, self.num_leases - UNUSED_AFTER_LEASES)
-
-
-@functools.lru_cache(maxsize=256)
-def candidates(class_bytes: int) -> tuple[int, ...]:
-    """A size class and the ones above it that may stand in for it."""
-    classes = [class_bytes]
-    for _ in range(LARGER_CLASSES):
-        classes.append(size_class(classes[-1] + 1))
-    return tuple(classes)
+            self.drop_surplus(keep_bytes)

@@ -146,6 +146,56 @@ def test_kept_batches_get_fresh_memory_and_are_counted(slots):
     assert stats.snapshot().counts == {"fresh_slots": 10}
 
 
+def test_as_many_blocks_as_can_be_out_at_once_are_made_before_one_is_reused(slots):
+    stats = Stats()
+    places = [address(slots.allocate(SHAPE, np.uint8, stats, num_at_once=3)) for _ in range(50)]
+    assert len(set(places[:3])) == 3
+    assert set(places[3:]) <= set(places[:3])
+    assert stats.snapshot().counts == {"fresh_slots": 3}
+
+
+def test_more_than_expected_are_made_when_they_are_needed(slots):
+    kept = [slots.allocate(SHAPE, np.uint8, num_at_once=3) for _ in range(5)]
+    assert len({address(array) for array in kept}) == 5
+
+
+def test_rings_of_different_sizes_grow_in_size_and_not_in_number(slots):
+    rng, out = np.random.default_rng(0), []
+    for size in rng.integers(900_000, 1_300_000, 300):
+        out.append(slots.allocate(int(size), np.uint8, num_at_once=4))
+        del out[:-3]
+        assert sum(ring.num_blocks for ring in slots.rings.values()) <= 4
+    assert max(slots.rings) > 1_250_000
+
+
+def test_a_ring_is_not_filled_with_more_than_may_lie_unused():
+    slots, stats = SlotPool(max_free_bytes=3 << 20), Stats()
+    for _ in range(10):
+        slots.allocate(1 << 20, np.uint8, stats, num_at_once=100)
+    assert stats.snapshot().counts == {"fresh_slots": 3}
+
+
+def test_the_blocks_of_a_ring_stay_as_long_as_it_is_used(slots):
+    def lease(num):
+        for _ in range(num):
+            slots.allocate(SHAPE, np.uint8, num_at_once=3)
+
+    lease(3)
+    places = {block.address for ring in slots.rings.values() for block in [*ring.free, *slots.returned]}
+    lease(5000)
+    slots.trim(keep_bytes=1 << 30)
+    assert {block.address for ring in slots.rings.values() for block in ring.free} == places
+    assert len(places) == 3
+
+
+def test_blocks_beyond_the_ring_are_given_up(slots):
+    kept = [slots.allocate(SHAPE, np.uint8, num_at_once=3) for _ in range(10)]
+    kept.clear()
+    for _ in range(2000):
+        slots.allocate(SHAPE, np.uint8, num_at_once=3)
+    assert sum(ring.num_blocks for ring in slots.rings.values()) == 3
+
+
 def test_free_memory_is_bounded():
     slots = SlotPool(max_free_bytes=3 << 20)
     kept = [slots.allocate(1 << 20, np.uint8) for _ in range(10)]

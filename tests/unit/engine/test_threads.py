@@ -1,8 +1,10 @@
 import contextlib
 import gc
 import os
+import random
 import signal
 import threading
+import time
 import traceback
 import weakref
 
@@ -394,7 +396,23 @@ def test_every_stage_is_measured():
     assert snapshot.stages["run"].waiting.num == 20
     assert snapshot.stages["deliver"].waiting.num == 20
     assert snapshot.queues["ready"].num_looks == 20
-    assert 1 <= snapshot.counts["fresh_slots"] <= 8
+    assert snapshot.counts["fresh_slots"] == 6  # twice as many as are in flight and with the consumer
+
+
+def test_memory_is_at_its_height_after_the_first_steps():
+    stats = Stats()
+    naps = random.Random(0)
+    stream = make(NumberWork(), recorder=stats, max_in_flight=4).run(StepSource(200))
+    for delivered in stream:
+        if delivered.step.index > 10:
+            assert stats.snapshot().counts["fresh_slots"] == 10  # of the bytes and of the batches: five each
+            time.sleep(naps.choice((0.0, 0.0, 0.002)))
+
+
+def test_memory_that_is_made_stays_within_the_budget():
+    stats, budget = Stats(), ByteBudget(8 * STEP_BYTES)
+    numbers(make(NumberWork(), recorder=stats, budget=budget).run(StepSource(100)))
+    assert stats.snapshot().counts["fresh_slots"] <= 2 * (8 + 1)
 
 
 def test_waiting_for_the_budget_is_measured():
