@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from headrace.datasets.padding import Pad
     from headrace.datasets.shard_dataset import ShardDataset
     from headrace.datasets.shard_writer import ShardWriter
     from headrace.errors import HeadraceError
@@ -13,12 +14,13 @@ if TYPE_CHECKING:
     from headrace.order.topology import Topology
     from headrace.recipes.randomness import rng
 
-__all__ = ["DataLoader", "HeadraceError", "ShardDataset", "ShardWriter", "Topology", "__version__", "rng"]
+__all__ = ["DataLoader", "HeadraceError", "Pad", "ShardDataset", "ShardWriter", "Topology", "__version__", "rng"]
 __version__ = "0.1.0"
 
 LAZY = {
     "DataLoader": "headrace.loader.data_loader",
     "HeadraceError": "headrace.errors",
+    "Pad": "headrace.datasets.padding",
     "ShardDataset": "headrace.datasets.shard_dataset",
     "ShardWriter": "headrace.datasets.shard_writer",
     "Topology": "headrace.order.topology",

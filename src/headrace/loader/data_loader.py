@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 import numpy as np
 
 from headrace.contracts import OnError, Tail
+from headrace.datasets.collate_rules import RulesArgument
 from headrace.datasets.plan import DecodeOptions, Exif, Fuse, MemoryFormat
 from headrace.engine import Stats, StatsSnapshot
 from headrace.engine.stats import Scope
@@ -60,6 +61,8 @@ class DataLoader(TorchAttributes, Generic[T]):
         persistent_workers: Accepted as in torch; an idle loader holds no thread either way.
         in_order: Accepted as in torch; batches come in order either way.
         seed: Seed of order and augmentation, 64 bits.
+        collate: Instead of `collate_fn`, how fields are put together on a worker: "stack", "pad", "list", a `Pad` or a
+            function of the list of values, for whole samples or in a dict by field.
         tail: "drop", "pad" (repeat rows of the last global batch so that ranks stay even; marked in `valid`) or "keep"
             (as pad on several ranks, a short batch on one). None: as torch does.
         engine: "threads", or "auto".
@@ -106,6 +109,7 @@ class DataLoader(TorchAttributes, Generic[T]):
         persistent_workers: bool = False,
         in_order: bool = True,
         seed: int = 0,
+        collate: RulesArgument = None,
         tail: Tail | None = None,
         engine: Engine = "auto",
         memory_budget: int | str = "auto",
@@ -142,6 +146,7 @@ class DataLoader(TorchAttributes, Generic[T]):
             prefetch_factor=prefetch_factor,
             pin_memory=pin_memory,
             collate_fn=collate_fn,
+            collate=collate,
             memory_budget=memory_budget,
             window_samples=window_samples,
             accumulate=accumulate,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from time import perf_counter
 from typing import Any
 
-from torch.utils.data import default_collate
-
 from headrace.contracts import Allocate, Recorder, Step
 from headrace.datasets.collate import repeat_good_rows
+from headrace.datasets.collate_rules import parse_rules
+from headrace.datasets.collate_samples import collate_samples
 from headrace.loader.extras import append_extras
 from headrace.loader.made import BatchSizes, Made
 from headrace.loader.options import LoaderOptions
@@ -24,7 +24,7 @@ class MapWork:
         self.options = options
         self.recorder = recorder
         self.sizes = sizes
-        self.collate: Callable[[list[Any]], Any] = options.collate_fn or default_collate
+        self.rules = parse_rules(options.collate)
 
     def size_bytes(self, step: Step) -> int:
         """Estimate from the largest row seen so far."""
@@ -42,11 +42,16 @@ class MapWork:
         valid[bad] = False
         good = [row for row in range(len(samples)) if row not in set(bad)]
         started = perf_counter()
-        batch = self.collate(repeat_good_rows(samples, bad, good))
+        batch = self._collate(repeat_good_rows(samples, bad, good), allocate)
         self.recorder.add("collate", perf_counter() - started, items=len(samples))
         self.sizes.saw(tensor_bytes(batch), len(samples))
         batch = append_extras(batch, self.options.extras, step, valid, None)
         return Made(batch=pin(batch) if self.options.pin_memory else batch, valid=valid)
+
+    def _collate(self, samples: list[Any], allocate: Allocate) -> Any:
+        if self.options.collate_fn is not None:
+            return self.options.collate_fn(samples)
+        return collate_samples(samples, self.rules, allocate)
 
     def _samples(self, ids: list[int]) -> tuple[list[Any], list[int]]:
         """The samples of a step, and the rows that failed where those are to be skipped."""

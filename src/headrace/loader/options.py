@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from headrace._base.units import parse_bytes
 from headrace.contracts import OnError, Tail
+from headrace.datasets.collate_rules import RulesArgument, parse_rules
 from headrace.datasets.plan import DecodeOptions
 from headrace.errors import OptionError
 from headrace.order import OnBatchChange
@@ -34,6 +35,7 @@ class LoaderOptions:
     prefetch_factor: int | None = None
     pin_memory: bool = False
     collate_fn: Callable[[list[Any]], Any] | None = None
+    collate: RulesArgument = None
     memory_budget: int | str = "auto"
     """Bytes, a size such as "8GiB", or "auto"."""
     window_samples: int | None = None
@@ -71,6 +73,9 @@ class LoaderOptions:
         _check_seed(self.seed)
         if self.collate_fn is not None and not callable(self.collate_fn):
             raise OptionError("collate_fn cannot be called", got=repr(self.collate_fn), accepted="a callable or None")
+        if self.collate_fn is not None and self.collate is not None:
+            raise OptionError("collate_fn excludes collate", got=repr(self.collate), accepted="one of the two")
+        parse_rules(self.collate)
 
 
 def resolve_tail(tail: Tail | None, *, drop_last: bool, world_size: int) -> Tail:

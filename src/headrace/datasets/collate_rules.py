@@ -1,0 +1,58 @@
+"""What `collate=` says about the fields of a sample."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias, get_args
+
+from headrace.datasets.padding import Pad
+from headrace.errors import OptionError
+
+Named: TypeAlias = Literal["stack", "pad", "list"]
+Rule: TypeAlias = Named | Pad | Callable[[list[Any]], Any]
+"""How the values of one field over a batch become one: stacked as torch does, padded, a list as they are, or what a
+function makes of that list."""
+RulesArgument: TypeAlias = Rule | Mapping[str | int, Rule] | None
+
+STACK: Rule = "stack"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """A rule for each field that has one; the others are stacked."""
+
+    whole: Rule | None = None
+    """The rule of samples as a whole, where no fields are named."""
+    fields: Mapping[Any, Rule] = field(default_factory=dict)
+    """Rules by the names of fields, or by their places."""
+
+    def of(self, name: Any) -> Rule:
+        """The rule of a field."""
+        return self.fields.get(name, STACK)
+
+
+def parse_rules(argument: RulesArgument) -> Rules:
+    """Reads `collate=`.
+
+    Raises:
+        OptionError: Something that is no rule.
+    """
+    if argument is None:
+        return Rules()
+    if not isinstance(argument, Mapping):
+        return Rules(whole=checked(argument, "samples"), fields={})
+    return Rules(fields={name: checked(rule, repr(name)) for name, rule in argument.items()})
+
+
+def checked(rule: Any, place: str) -> Rule:
+    """A rule with "pad" spelt out."""
+    if isinstance(rule, str) and rule in get_args(Named):
+        return Pad() if rule == "pad" else rule  # type: ignore[return-value]
+    if isinstance(rule, Pad) or callable(rule):
+        return rule  # type: ignore[no-any-return]
+    raise OptionError(
+        f"collate has no such rule for {place}",
+        got=repr(rule),
+        accepted="'stack', 'pad', 'list', a headrace.Pad, or a function of the list of values",
+    )

@@ -1,0 +1,126 @@
+"""Samples become a batch of the same structure: each field by its rule, leaves stacked in leased memory.
+
+Without rules the batch is what `torch.utils.data.default_collate` makes of it; dataclasses stay dataclasses besides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from headrace.contracts import Allocate
+from headrace.datasets.collate_rules import Rule, Rules
+from headrace.datasets.padding import Pad, pad
+from headrace.datasets.stacking import stack
+from headrace.datasets.structure import columns, part_names, rebuilt
+from headrace.errors import CollateError, HeadraceError
+
+
+def collate_samples(samples: Sequence[Any], rules: Rules, allocate: Allocate) -> Any:
+    """A batch.
+
+    Args:
+        samples: One a row, all of one structure.
+        rules: By the names of fields (dicts, dataclasses, named tuples) or by their places (tuples, lists).
+        allocate: Where the memory comes from.
+
+    Raises:
+        CollateError: Samples that do not fit together, with the field and what differs; or a rule for no field.
+    """
+    if rules.whole is not None:
+        return collate_field(samples, rules.whole, "", allocate)
+    if not rules.fields:
+        return collate_field(samples, "stack", "", allocate)
+    names = part_names(samples[0]) or []
+    lost = next((name for name in rules.fields if name not in names), None)
+    if lost is not None:
+        raise CollateError(
+            f"collate= names a field that the samples do not have: {lost!r}",
+            stage="collate",
+            got=type(samples[0]).__name__,
+            accepted=", ".join(map(repr, names)) or "a rule for whole samples",
+        )
+    parts = [
+        collate_field(column, rules.of(name), str(name), allocate)
+        for name, column in zip(names, split(samples, names, ""), strict=True)
+    ]
+    return rebuilt(samples[0], names, parts)
+
+
+def collate_field(values: Sequence[Any], rule: Rule, field: str, allocate: Allocate) -> Any:
+    """The values of one field, by its rule.
+
+    Raises:
+        CollateError: They do not fit together; the error names the field and what differs.
+    """
+    if rule == "list":
+        return list(values)
+    if callable(rule):
+        return call_rule(rule, list(values), field)
+    try:
+        return pad(values, rule, allocate) if isinstance(rule, Pad) else stack_parts(values, field, allocate)
+    except HeadraceError as error:
+        error.at(field=field or None, stage="collate")
+        raise
+
+
+def call_rule(rule: Callable[[list[Any]], Any], values: list[Any], field: str) -> Any:
+    """What the user's function makes of the values; what it raises says of which field."""
+    try:
+        return rule(values)
+    except Exception as error:
+        error.add_note(f"headrace: raised by collate= of {f'field {field!r}' if field else 'samples'}")
+        raise
+
+
+def stack_parts(values: Sequence[Any], field: str, allocate: Allocate) -> Any:
+    """Stacks values, or the parts of values, however deep they lie."""
+    names = part_names(values[0])
+    if names is None:
+        try:
+            return stack(values, allocate)
+        except (RuntimeError, TypeError, ValueError, KeyError) as error:
+            raise unlike(values, field) from error
+    parts = [
+        stack_parts(column, f"{field}.{name}" if field else str(name), allocate)
+        for name, column in zip(names, split(values, names, field), strict=True)
+    ]
+    return rebuilt(values[0], names, parts)
+
+
+def split(samples: Sequence[Any], names: Sequence[Any], field: str) -> list[Sequence[Any]]:
+    """The parts of all samples, one column a name.
+
+    Raises:
+        CollateError: Samples of different structure.
+    """
+    try:
+        return columns(samples, names)
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
+        raise unlike(samples, field) from error
+
+
+def unlike(values: Sequence[Any], field: str) -> CollateError:
+    """The error of values that do not fit together."""
+    return CollateError(
+        "the values of a batch do not fit together",
+        field=field or None,
+        stage="collate",
+        got=difference(values),
+        accepted="numbers, strings, arrays or tensors of equal shape and type",
+        remedy='Bring them to one shape in the transform, or give collate= ("pad", "list", a function) or collate_fn=',
+    )
+
+
+def difference(values: Sequence[Any]) -> str:
+    """The kinds of values there are, a few of them."""
+    return ", ".join(list(dict.fromkeys(map(describe, values)))[:4])
+
+
+def describe(value: Any) -> str:
+    """The type and shape of a value, or its parts."""
+    shape = getattr(value, "shape", None)
+    if shape is not None:
+        return f"{type(value).__name__}{tuple(shape)} of {getattr(value, 'dtype', '?')}"
+    names = part_names(value)
+    return type(value).__name__ if names is None else f"{type(value).__name__} of {len(names)}"

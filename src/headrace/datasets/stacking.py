@@ -1,0 +1,94 @@
+"""Values of one kind and shape become one tensor over leased memory: what torch's default collation makes, sooner.
+
+`torch.utils.data.default_collate` is the reference; a property test holds the two equal.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.data import default_collate
+
+from headrace.contracts import Allocate
+
+LEASE_FROM_BYTES = 64 << 10
+"""Below this, memory costs less than torch's way of writing to a given place (45 against 23 us for 256 rows)."""
+
+NUMBERS = ({int}, {float}, {bool})
+
+
+def stack(values: Sequence[Any], allocate: Allocate) -> Any:
+    """What `default_collate` makes of leaves: tensors, arrays, numbers, strings.
+
+    Args:
+        values: One a row.
+        allocate: Where the memory comes from.
+
+    Raises:
+        RuntimeError, TypeError, ValueError: They do not fit together, or are of a kind that torch cannot collate.
+    """
+    first = values[0]
+    if type(first) is torch.Tensor:
+        return stack_tensors(values, allocate)
+    if type(first) is np.ndarray and first.ndim:
+        return stack_arrays(values, allocate)
+    if set(map(type, values)) in NUMBERS:
+        return stack_numbers(values)
+    return by_torch(values)
+
+
+def stack_tensors(tensors: Sequence[torch.Tensor], allocate: Allocate) -> Any:
+    """Shape (rows, ...)."""
+    first = tensors[0]
+    size_bytes = len(tensors) * first.numel() * first.element_size()
+    plain = first.layout is torch.strided and first.device.type == "cpu" and not first.is_quantized
+    if size_bytes < LEASE_FROM_BYTES or not plain or any(unlike(one, first) for one in tensors):
+        return by_torch(tensors)
+    target = empty_tensor((len(tensors), *first.shape), first.dtype, allocate)
+    torch.stack(list(tensors), out=target)
+    return target
+
+
+def unlike(tensor: Any, first: torch.Tensor) -> bool:
+    """Whether a tensor cannot be written beside the first one without a conversion."""
+    return (
+        type(tensor) is not torch.Tensor
+        or tensor.dtype is not first.dtype
+        or tensor.shape != first.shape
+        or tensor.requires_grad
+    )
+
+
+def stack_arrays(arrays: Sequence[Any], allocate: Allocate) -> Any:
+    """Shape (rows, ...)."""
+    first = arrays[0]
+    kinds = {(type(one), getattr(one, "dtype", None), getattr(one, "shape", None)) for one in arrays}
+    if len(kinds) > 1 or first.dtype.kind not in "iufbc" or not first.dtype.isnative:
+        return by_torch(arrays)
+    target = allocate((len(arrays), *first.shape), first.dtype)
+    np.concatenate(arrays, out=target.reshape(len(arrays) * len(first), *first.shape[1:]))
+    return torch.from_numpy(target)
+
+
+def stack_numbers(numbers: Sequence[Any]) -> Any:
+    """Shape (rows,)."""
+    array = np.array(numbers)
+    return torch.from_numpy(array) if array.dtype.kind in "ifb" else by_torch(numbers)
+
+
+def by_torch(values: Sequence[Any]) -> Any:
+    """The reference; a tuple of strings stays a tuple with it, a list a list."""
+    return default_collate(values)  # type: ignore[arg-type]  # its annotation says list, its code takes any sequence
+
+
+def empty_tensor(shape: Sequence[int], dtype: torch.dtype, allocate: Allocate) -> torch.Tensor:
+    """An uninitialised tensor over leased memory, also of the dtypes that numpy lacks."""
+    size_bytes = math.prod(shape) * dtype.itemsize
+    if size_bytes == 0:
+        return torch.empty(tuple(shape), dtype=dtype)
+    memory = allocate((size_bytes,), np.uint8)
+    return torch.from_numpy(memory).view(dtype).view(*shape)

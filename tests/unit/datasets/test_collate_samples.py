@@ -1,0 +1,140 @@
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import torch
+
+from headrace.datasets.collate_rules import Rules, parse_rules
+from headrace.datasets.collate_samples import collate_samples
+from headrace.datasets.padding import Pad
+from headrace.errors import CollateError, OptionError
+
+
+def texts(*lengths):
+    return [{"ids": torch.arange(length), "label": length} for length in lengths]
+
+
+def collated(samples, collate=None, allocate=np.empty):
+    return collate_samples(samples, parse_rules(collate), allocate)
+
+
+def test_pad_fills_up_to_the_longest():
+    batch = collated(texts(1, 3), {"ids": "pad"})
+    assert batch["ids"].tolist() == [[0, 0, 0], [0, 1, 2]]
+    assert batch["label"].tolist() == [1, 3]
+
+
+def test_pad_cuts_rounds_up_and_tells_lengths():
+    rule = Pad(value=-1, multiple_of=4, max_length=6, lengths=True)
+    padded, lengths = collated(texts(2, 9), {"ids": rule})["ids"]
+    assert padded.tolist() == [[0, 1] + [-1] * 6, [0, 1, 2, 3, 4, 5, -1, -1]]
+    assert lengths.tolist() == [2, 6]
+
+
+def test_pad_grows_every_dimension():
+    images = [torch.ones(3, 2, 5), torch.ones(3, 4, 1)]
+    batch = collated(images, "pad")
+    assert batch.shape == (2, 3, 4, 5)
+    assert batch.sum() == 3 * (10 + 4)
+
+
+def test_pad_takes_arrays_and_lists_and_keeps_dtypes_that_numpy_lacks():
+    assert collated([np.array([1, 2], dtype="i2"), np.array([3], dtype="i2")], "pad").dtype is torch.int16
+    assert collated([[1, 2], [3]], "pad").tolist() == [[1, 2], [3, 0]]
+    assert collated([torch.ones(2, dtype=torch.bfloat16), torch.ones(1, dtype=torch.bfloat16)], "pad").sum() == 3
+
+
+def test_pad_of_a_batch_of_nothing_but_empty_rows():
+    assert collated([torch.ones(0), torch.ones(0)], "pad").shape == (2, 0)
+
+
+@pytest.mark.parametrize(
+    "values", [[torch.ones(2), torch.ones(2, 2)], [torch.ones(1), torch.ones(1).int()], [1, 2], ["a", "b"]]
+)
+def test_what_cannot_be_padded_is_named(values):
+    with pytest.raises(CollateError, match=r"padded.*field=ids|field=ids.*padded"):
+        collated([{"ids": value} for value in values], {"ids": "pad"})
+
+
+@pytest.mark.parametrize("options", [{"multiple_of": 0}, {"max_length": 0}, {"max_length": True}, {"multiple_of": 1.5}])
+def test_numbers_that_pad_does_not_take(options):
+    with pytest.raises(OptionError, match=next(iter(options))):
+        Pad(**options)
+
+
+def test_lists_and_functions_by_place():
+    samples = [(torch.ones(row), f"text {row}", row) for row in range(3)]
+    batch = collated(samples, {0: "list", 1: lambda rows: [len(text) for text in rows]})
+    assert [len(one) for one in batch[0]] == [0, 1, 2]
+    assert batch[1] == [6, 6, 6]
+    assert batch[2].tolist() == [0, 1, 2]
+
+
+def test_a_rule_for_whole_samples():
+    assert collated(["a", "bb"], len) == 2
+    assert collated([1, "b"], "list") == [1, "b"]
+
+
+def test_what_a_function_raises_says_of_which_field():
+    def tokenize(texts):
+        raise KeyError("no such token")
+
+    with pytest.raises(KeyError) as caught:
+        collated([{"text": "a"}], {"text": tokenize})
+    assert "field 'text'" in caught.value.__notes__[0]
+
+
+def test_a_rule_for_a_field_that_is_not_there():
+    with pytest.raises(CollateError, match=r"'mask'.*accepted: 'ids', 'label'"):
+        collated(texts(1), {"mask": "pad"})
+
+
+@pytest.mark.parametrize("rule", ["padding", 3, {"a": "stacked"}, {"a": None}])
+def test_what_is_no_rule(rule):
+    with pytest.raises(OptionError, match="no such rule"):
+        parse_rules(rule)
+
+
+def test_dataclasses_stay_dataclasses():
+    @dataclass(frozen=True)
+    class Sample:
+        image: torch.Tensor
+        name: str
+
+    batch = collated([Sample(torch.ones(2), "a"), Sample(torch.zeros(2), "b")])
+    assert isinstance(batch, Sample)
+    assert batch.image.shape == (2, 2)
+    assert batch.name == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("samples", "message"),
+    [
+        ([{"a": {"b": torch.ones(1)}}, {"a": {"b": torch.ones(2)}}], r"field=a\.b.*Tensor\(1,\).*Tensor\(2,\)"),
+        ([{"a": 1}, {"b": 1}], "dict of 1"),
+        ([(1, 2), (1,)], "tuple of 2, tuple of 1"),
+        ([object(), object()], "object"),
+        ([1, None], "int, NoneType"),
+        ([{"a": 1}, 3], "dict of 1, int"),
+    ],
+)
+def test_samples_that_do_not_fit_together_are_told_apart(samples, message):
+    with pytest.raises(CollateError, match=message):
+        collated(samples)
+
+
+def test_large_rows_lie_in_leased_memory():
+    leased = []
+
+    def allocate(shape, dtype):
+        leased.append(np.empty(shape, dtype))
+        return leased[-1]
+
+    tensors = collated([torch.ones(40_000), torch.zeros(40_000)], None, allocate)
+    arrays = collated([np.ones(40_000), np.zeros(40_000)], None, allocate)
+    padded = collated([torch.ones(40_000), torch.zeros(4)], "pad", allocate)
+    assert [one.data_ptr() for one in (tensors, arrays, padded)] == [one.ctypes.data for one in leased]
+
+
+def test_rules_that_name_nothing_stack_everything():
+    assert collate_samples([1, 2], Rules(), np.empty).tolist() == [1, 2]
