@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -56,3 +56,28 @@ def checked(rule: Any, place: str) -> Rule:
         got=repr(rule),
         accepted="'stack', 'pad', 'list', a headrace.Pad, or a function of the list of values",
     )
+
+
+def leaf_rules(rules: Rules, leaves: Sequence[str], *, by_place: bool, complete: bool) -> dict[str, Rule]:
+    """The rules by the names of a dataset's leaves.
+
+    Args:
+        rules: As the caller named them.
+        leaves: Names of the leaves.
+        by_place: Whether a leaf may be named by its place too: samples are tuples.
+        complete: Whether samples stay as the dataset has them, so that a rule for another field is a mistake.
+
+    Raises:
+        OptionError: A rule for a field that no sample has.
+    """
+    found = {}
+    for name, rule in rules.fields.items():
+        if by_place and isinstance(name, int) and 0 <= name < len(leaves):
+            found[leaves[name]] = rule
+        elif name in leaves:
+            found[str(name)] = rule
+        elif complete:
+            raise OptionError(
+                "collate= names a field that the samples do not have", got=repr(name), accepted=", ".join(leaves)
+            )
+    return found

@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
-from headrace.datasets.collate import collate_values, repeat_good_rows
+from headrace.datasets.collate_leaf import collate_leaf
 from headrace.datasets.context import BatchContext, ProgramResult
 from headrace.datasets.faults import RowFaults
 from headrace.datasets.fields import SampleShape
+from headrace.datasets.good_rows import repeat_good_rows
 from headrace.datasets.values import python_values
 from headrace.recipes.tensors import delivered
 
@@ -25,14 +26,14 @@ def deliver_leaves(
         repeat_good_rows(leaf if place in images else list(leaf), bad, good) if bad else leaf
         for place, leaf in enumerate(leaves)
     ]
-    if context.policy.collate_fn is not None:
+    if context.policy.wants_samples:
         plain = [python_values(leaf) for leaf in repaired]
         samples = [shape.build([leaf[row] for leaf in plain]) for row in range(faults.num_rows)]
-        batch = context.policy.collate_fn(samples)
+        batch = context.policy.put_together(samples, context.allocate)
     else:
         done = [
-            leaf if place in images else collate_values(leaf, shape.entries[place].name)
-            for place, leaf in enumerate(repaired)
+            collate_leaf(leaf, context.policy.rule_of(entry.name), entry.name, context.allocate)
+            for entry, leaf in zip(shape.entries, repaired, strict=True)
         ]
         # As default_collate has it: a batch of tuples is a list.
         batch = done if shape.shape == "tuple" else shape.build(done)
@@ -40,7 +41,7 @@ def deliver_leaves(
     return ProgramResult(batch=batch, valid=valid)
 
 
-def deliver_samples(shape: SampleShape, samples: list[Any], context: BatchContext, faults: RowFaults) -> ProgramResult:
+def deliver_samples(samples: list[Any], context: BatchContext, faults: RowFaults) -> ProgramResult:
     """A batch of samples whose shape only the user's transform knows."""
     valid = faults.settle(context)
     bad, good = faults.bad_rows(), faults.good_rows()
@@ -49,8 +50,7 @@ def deliver_samples(shape: SampleShape, samples: list[Any], context: BatchContex
         raise faults.errors[bad[0]]
     started = perf_counter()
     rows = repeat_good_rows([delivered_sample(sample) for sample in samples], bad, good)
-    names = ", ".join(entry.name for entry in shape.entries)
-    batch = context.policy.collate_fn(rows) if context.policy.collate_fn is not None else collate_values(rows, names)
+    batch = context.policy.put_together(rows, context.allocate)
     context.recorder.add("collate", perf_counter() - started, items=faults.num_rows)
     return ProgramResult(batch=batch, valid=valid)
 

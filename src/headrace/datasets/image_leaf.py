@@ -21,7 +21,7 @@ class ImageLeaf:
         context = batch.context
         with batch.timed("decode"):
             rows = self.program.run(
-                batch.bytes_of(self.name), context.keys, context.allocate, ragged=context.policy.ragged
+                batch.bytes_of(self.name), context.keys, context.allocate, ragged=context.policy.ragged(self.name)
             )
         return self._delivered(rows, batch)
 
@@ -52,7 +52,7 @@ class ImageLeaf:
             images[row] = Fault(row=row, error=LookupError(self.name))
         context = batch.context
         with batch.timed("layout"):
-            rows = self.program.finish(images, context.keys, context.allocate, ragged=context.policy.ragged)
+            rows = self.program.finish(images, context.keys, context.allocate, ragged=context.policy.ragged(self.name))
         return self._delivered(rows, batch)
 
     def _delivered(self, rows: Rows, batch: BatchRun) -> Any:

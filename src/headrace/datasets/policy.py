@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from headrace.contracts import Missing, OnError
+from headrace.contracts import Allocate, Missing, OnError
+from headrace.datasets.collate_rules import STACK, Rule, Rules
+from headrace.datasets.collate_samples import collate_samples
 from headrace.recipes.stacking import Ragged
 
 
@@ -17,9 +19,27 @@ class Policy:
     on_error: OnError = "raise"
     missing: Missing = "raise"
     collate_fn: Callable[[list[Any]], Any] | None = None
-    """Called with the list of a batch's samples; None: each leaf is collated on its own, as torch's default does."""
+    """Called with the list of a batch's samples; None: the rules say how they become a batch."""
+    rules: Rules = field(default_factory=Rules)
+    """As the caller named them, for samples whose structure only a transform knows."""
+    leaf_rules: Mapping[str, Rule] = field(default_factory=dict)
+    """By the names of leaves, for samples as the dataset has them."""
 
     @property
-    def ragged(self) -> Ragged:
-        """What images of different sizes become: only a function of the caller can put those together."""
-        return "refuse" if self.collate_fn is None else "list"
+    def wants_samples(self) -> bool:
+        """Whether whole samples are put together, not each leaf on its own."""
+        return self.collate_fn is not None or self.rules.whole is not None
+
+    def rule_of(self, leaf: str) -> Rule:
+        """The rule of a leaf."""
+        return self.leaf_rules.get(leaf, STACK)
+
+    def ragged(self, leaf: str) -> Ragged:
+        """What images of different sizes become: only a function or a rule of the caller can put those together."""
+        return "refuse" if not self.wants_samples and self.rule_of(leaf) == STACK else "list"
+
+    def put_together(self, samples: list[Any], allocate: Allocate) -> Any:
+        """A batch of samples."""
+        return (
+            self.collate_fn(samples) if self.collate_fn is not None else collate_samples(samples, self.rules, allocate)
+        )

@@ -88,7 +88,7 @@ class SampleProgram:
         )
         split = [None if row in batch.faults else shape.leaves(sample) for row, sample in enumerate(samples)]
         if any(parts is None and row not in batch.faults for row, parts in enumerate(split)):
-            return deliver_samples(shape, samples, batch.context, batch.faults)
+            return deliver_samples(samples, batch.context, batch.faults)
         leaves = [[None if parts is None else parts[at] for parts in split] for at in range(len(leaves))]
         leaves[place] = leaf.finish(batch, leaves[place])
         return deliver_leaves(shape, leaves, self.images, batch.context, batch.faults)
@@ -102,7 +102,7 @@ class SampleProgram:
 
         make = self._sample_maker(tuple(self.images), leaves)
         samples = run_python(batch, tuple(self.images.values()), make, call, self.plan.shape.entries[0].name)
-        return deliver_samples(self.plan.shape, samples, batch.context, batch.faults)
+        return deliver_samples(samples, batch.context, batch.faults)
 
     def _sample_maker(self, places: Sequence[int], leaves: Sequence[Any]) -> Make:
         """What puts a row's sample together from the leaves and the row's images."""

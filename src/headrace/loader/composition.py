@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sized
+from collections.abc import Mapping, Sized
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from headrace._base.machine import Machine, read_machine
 from headrace.contracts import Layout, Recorder, Shuffle, StepWork, Tail
+from headrace.datasets.collate_rules import Rule, leaf_rules, parse_rules
 from headrace.datasets.plan import SamplePlan, plan_sample
 from headrace.datasets.policy import Policy
 from headrace.datasets.resolve import Resolved, resolve
@@ -42,6 +43,8 @@ class Composition:
     """The batch source, or None where only Python knows the samples."""
     why_unresolved: str
     plan: SamplePlan | None
+    leaf_rules: Mapping[str, Rule]
+    """How the leaves of the plan are put together, where the caller says."""
     topology: Topology
     steps: StepSource
     shuffle: Shuffle | None
@@ -68,6 +71,8 @@ class Composition:
             on_error="skip" if skip else "raise",
             missing=self.resolved.missing,
             collate_fn=self.options.collate_fn,
+            rules=parse_rules(self.options.collate),
+            leaf_rules=self.leaf_rules,
         )
         return SourceWork(
             self.resolved.source,
@@ -118,12 +123,14 @@ def compose(dataset: Any, options: LoaderOptions, topology: Topology, sampler: A
     else:
         spec = _order_spec(options, layout, topology, shuffle, tail)
         steps = OrderedSteps(spec, topology, _continuity(options, identity))
+    plan = _plan(resolved, options)
     return Composition(
         options=options,
         dataset=dataset,
         resolved=resolved,
         why_unresolved=found if isinstance(found, str) else "",
-        plan=_plan(resolved, options),
+        plan=plan,
+        leaf_rules=_leaf_rules(plan, options),
         topology=topology,
         steps=steps,
         shuffle=shuffle if isinstance(steps, OrderedSteps) else None,
@@ -172,6 +179,14 @@ def _plan(resolved: Resolved | None, options: LoaderOptions) -> SamplePlan | Non
         return None
     decode = replace(options.decode, allow_pickle=resolved.allow_pickle, limits=resolved.limits)
     return plan_sample(resolved.shape, resolved.transform, decode)
+
+
+def _leaf_rules(plan: SamplePlan | None, options: LoaderOptions) -> dict[str, Rule]:
+    if plan is None:
+        return {}
+    stays = plan.joint is None and plan.whole_sample_image is None
+    names = [entry.name for entry in plan.shape.entries]
+    return leaf_rules(parse_rules(options.collate), names, by_place=plan.shape.shape == "tuple", complete=stays)
 
 
 def _workers(options: LoaderOptions, machine: Machine, topology: Topology) -> WorkerDecision:

@@ -7,9 +7,9 @@ from time import perf_counter
 from typing import Any
 
 from headrace.contracts import Allocate, Recorder, Step
-from headrace.datasets.collate import repeat_good_rows
 from headrace.datasets.collate_rules import parse_rules
 from headrace.datasets.collate_samples import collate_samples
+from headrace.datasets.good_rows import repeat_good_rows
 from headrace.loader.extras import append_extras
 from headrace.loader.made import BatchSizes, Made
 from headrace.loader.options import LoaderOptions

@@ -1,0 +1,36 @@
+"""The values of one leaf over the rows of a batch, put together by a rule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from headrace.contracts import Allocate
+from headrace.datasets.collate_rules import STACK, Rule
+from headrace.datasets.collate_samples import collate_field
+from headrace.datasets.values import Values, python_values
+
+
+def collate_leaf(values: Values | torch.Tensor, rule: Rule, field: str, allocate: Allocate) -> Any:
+    """A tensor of numbers and arrays, a tuple of strings, and so on; a list where some rows have no value.
+
+    Args:
+        values: One a row; images that are stacked already are a tensor, labels of a whole batch an array.
+        rule: How.
+        field: Name of the leaf.
+        allocate: Where the memory comes from.
+
+    Raises:
+        CollateError: Values of different kinds or shapes; the error names the field and what differs.
+    """
+    if rule == STACK:
+        if isinstance(values, torch.Tensor):
+            return values
+        if isinstance(values, np.ndarray):
+            return torch.from_numpy(np.ascontiguousarray(values))
+    rows: Any = list(values) if isinstance(values, torch.Tensor) else python_values(values)
+    if rule == STACK and any(value is None for value in rows):
+        return list(rows)
+    return collate_field(tuple(rows), rule, field, allocate)
