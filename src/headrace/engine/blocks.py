@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import mmap
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,6 +20,17 @@ CLASSES_PER_DOUBLING = 8
 NEAR_CLASSES = CLASSES_PER_DOUBLING // 2
 """Blocks this many classes apart differ by a factor of 1.5 at most."""
 SMALLEST_CLASS_BYTES = 4096
+
+
+class Memory(Protocol):
+    """A piece of memory that is leased again and again."""
+
+    address: int
+    """Of its first byte that may be used."""
+    class_bytes: int
+    """Size, one that `size_class` gives."""
+    returned_at: int
+    """When it came back last, counted in leases of its pool."""
 
 
 class Block:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from headrace.engine.blocks import Block
+from headrace.engine.blocks import Memory
 
 
 class Ring:
@@ -13,7 +13,7 @@ class Ring:
     __slots__ = ("free", "leased_at", "num_at_once", "num_blocks")
 
     def __init__(self) -> None:
-        self.free: deque[Block] = deque()
+        self.free: deque[Memory] = deque()
         self.num_blocks = 0
         self.num_at_once = 0
         """How many its users expect to be out at the same time."""

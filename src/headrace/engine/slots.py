@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 import threading
 from collections import defaultdict, deque
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from headrace._base.forks import renew_after_fork
 from headrace.contracts import Recorder
-from headrace.engine.blocks import SMALLEST_CLASS_BYTES, Block, near_classes, size_class
+from headrace.engine.blocks import SMALLEST_CLASS_BYTES, Block, Memory, near_classes, size_class
 from headrace.engine.rings import Ring
 from headrace.errors import OptionError
 
@@ -25,6 +25,13 @@ SWEEP_EVERY_LEASES = 64
 DEFAULT_FREE_BYTES = 1 << 30
 
 
+class Returns(Protocol):
+    """Takes back what was leased. Called by finalisers: takes no lock."""
+
+    def append(self, memory: Any, /) -> None:
+        """Takes one piece back."""
+
+
 class Lease:
     """Stands at the end of the base chain of every array and tensor that looks at a block.
 
@@ -34,7 +41,7 @@ class Lease:
 
     __slots__ = ("__array_interface__", "block", "returned")
 
-    def __init__(self, block: Block, size_bytes: int, returned: deque[Block]) -> None:
+    def __init__(self, block: Memory, size_bytes: int, returned: Returns) -> None:
         self.block = block
         self.returned = returned
         self.__array_interface__ = {
@@ -65,7 +72,7 @@ class SlotPool:
     def after_fork(self) -> None:
         """Starts anew: another thread may have held the lock when this process was forked off."""
         self.lock = threading.Lock()
-        self.returned: deque[Block] = deque()  # what was leased before goes back to the old one, and so to the system
+        self.returned: deque[Memory] = deque()  # what was leased before goes back to the old one, and so to the system
         self.rings: defaultdict[int, Ring] = defaultdict(Ring)
         self.free_bytes = 0
         self.num_leases = 0
@@ -108,7 +115,7 @@ class SlotPool:
         memory = np.asarray(Lease(block, size_bytes, self.returned))
         return np.ndarray(dims, kind, memory)
 
-    def take(self, class_bytes: int, num_at_once: int) -> Block | None:
+    def take(self, class_bytes: int, num_at_once: int) -> Memory | None:
         """A free block of this class, or of one that is little larger; None where one is to be made, and counted."""
         num_at_once = min(num_at_once, self.max_free_bytes // class_bytes)
         smaller, larger = near_classes(class_bytes)
@@ -125,7 +132,7 @@ class SlotPool:
             ring.num_blocks += 1
         return None
 
-    def reuse(self, larger: Sequence[int]) -> Block | None:
+    def reuse(self, larger: Sequence[int]) -> Memory | None:
         """A free block of the first of these classes that has one."""
         for near in larger:
             if near in self.rings and self.rings[near].free:
@@ -137,14 +144,26 @@ class SlotPool:
         """Blocks of some classes, free ones and others."""
         return sum(self.rings[one].num_blocks for one in classes if one in self.rings)
 
-    def make(self, class_bytes: int) -> Block:
+    def make(self, class_bytes: int) -> Memory:
         """A new block, which is counted already."""
         try:
-            return Block(class_bytes)
+            return self.fresh(class_bytes)
         except BaseException:
             with self.lock:
                 self.rings[class_bytes].num_blocks -= 1
             raise
+
+    def fresh(self, class_bytes: int) -> Memory:
+        """Memory that nobody uses."""
+        return Block(class_bytes)
+
+    def discard(self, memory: Memory) -> None:
+        """Gives memory up; here the last reference to a block frees it."""
+
+    def reusable(self) -> Iterator[Memory]:
+        """What finalisers have given back."""
+        while self.returned:
+            yield self.returned.popleft()
 
     def trade_in(self, smaller: Sequence[int]) -> None:
         """Drops a free block that is a little too small for what is asked: rings grow in size, not in number."""
@@ -155,8 +174,7 @@ class SlotPool:
 
     def collect(self) -> None:
         """Sorts in what finalisers have given back, then drops what is too much or too old."""
-        while self.returned:
-            block = self.returned.popleft()
+        for block in self.reusable():
             block.returned_at = self.num_leases
             self.rings[block.class_bytes].free.append(block)
             self.free_bytes += block.class_bytes
@@ -182,7 +200,7 @@ class SlotPool:
     def drop_oldest(self, class_bytes: int) -> None:
         """Frees the longest unused block of a class."""
         ring = self.rings[class_bytes]
-        ring.free.popleft()
+        self.discard(ring.free.popleft())
         ring.num_blocks -= 1
         self.free_bytes -= class_bytes
 
