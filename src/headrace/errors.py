@@ -32,6 +32,7 @@ The tree::
     ├── RankMismatchError                   the ranks of one job disagree
     ├── MemoryBudgetError                   one step needs more memory than the budget allows
     ├── WorkerError                         a worker failed in a way that is no fault of a sample
+    │   └── WorkerDiedError                 a worker process was killed, crashed, or ended itself
     └── LoaderClosedError                   a loader or iterator that is used after its end
         └── StaleIteratorError              a second `iter` has ended this one
 """
@@ -235,6 +236,10 @@ class MemoryBudgetError(HeadraceError):
 
 class WorkerError(HeadraceError):
     """A worker failed in a way that is no fault of a sample."""
+
+
+class WorkerDiedError(WorkerError):
+    """A worker process was killed, crashed, or ended itself."""
 
 
 class LoaderClosedError(HeadraceError, RuntimeError):

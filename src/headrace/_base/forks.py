@@ -40,3 +40,24 @@ FORK_WATCH = ForkWatch()
 def renew_after_fork(item: Renewable) -> None:
     """Has `item.after_fork()` called in every child forked from here on; holds no reference to the item."""
     FORK_WATCH.add(item)
+
+
+class ForkCount:
+    """How often this process and its ancestors have forked: what was made before the last fork can be told."""
+
+    def __init__(self) -> None:
+        self.num = 0
+        self.registered = False
+
+    def watch(self) -> None:
+        """Counts from here on. Idempotent; nothing is set at import."""
+        if not self.registered:
+            self.registered = True
+            os.register_at_fork(before=self.add)
+
+    def add(self) -> None:
+        """One more; runs in the parent, right before the fork, so that both sides know of it."""
+        self.num += 1
+
+
+FORKS = ForkCount()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from headrace._base.forks import renew_after_fork
+from headrace.contracts import Recorder
+from headrace.engine.events import EVENTS
 from headrace.engine.meters import Meters
 from headrace.engine.snapshot import StatsSnapshot
 from headrace.errors import OptionError
@@ -15,7 +17,11 @@ Scope: TypeAlias = Literal["epoch", "total"]
 
 
 class Stats:
-    """Measurements of one loader, of the running epoch and of all together. Safe from any thread."""
+    """Measurements of one loader, of the running epoch and of all together. Safe from any thread.
+
+    Where it is sent to a worker process, with the work that measures, it becomes that process's recorder, whose
+    measurements come back with each batch.
+    """
 
     def __init__(self) -> None:
         self.epoch = Meters(time.perf_counter())
@@ -26,6 +32,9 @@ class Stats:
     def after_fork(self) -> None:
         """Another thread may have held the lock when this process was forked off."""
         self.lock = threading.Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return recorder_here, ()
 
     def add(self, stage: str, busy_s: float, *, items: int = 1, size_bytes: int = 0) -> None:
         """Records one piece of work of a stage that took `busy_s` seconds."""
@@ -74,3 +83,8 @@ class Stats:
                 copy.merge(self.earlier)
             copy.merge(self.epoch)
         return copy.freeze(time.perf_counter())  # quantiles take a millisecond, and nobody waits for the lock
+
+
+def recorder_here() -> Recorder:
+    """What measures in the process that unpickles a `Stats`."""
+    return EVENTS if EVENTS.in_use else Stats()

@@ -3,7 +3,7 @@
 import pytest
 
 from headrace.contracts import Engine, StepWork
-from headrace.engine import ByteBudget, InlineEngine, SlotPool, Stats, ThreadEngine
+from headrace.engine import ByteBudget, InlineEngine, ProcessEngine, SlotPool, Stats, ThreadEngine
 from headrace.testing.engine_contract import CHECKS, EngineKit
 
 
@@ -23,7 +23,17 @@ def make_inline(work: StepWork, *, limit_bytes: int, max_in_flight: int | None) 
     return InlineEngine(work, slots=SlotPool(), recorder=Stats())
 
 
-KITS = {"threads": EngineKit(make=make_threads), "inline": EngineKit(make=make_inline, looks_ahead=False)}
+def make_processes(work: StepWork, *, limit_bytes: int, max_in_flight: int | None) -> Engine:
+    return ProcessEngine(
+        work, num_workers=2, budget=ByteBudget(limit_bytes), recorder=Stats(), max_in_flight=max_in_flight
+    )
+
+
+KITS = {
+    "threads": EngineKit(make=make_threads),
+    "inline": EngineKit(make=make_inline, looks_ahead=False),
+    "processes": EngineKit(make=make_processes, keeps_processes=True),
+}
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))

@@ -1,0 +1,316 @@
+"""The worker processes of one engine, from their start to their end."""
+
+from __future__ import annotations
+
+import _thread
+import atexit
+import contextlib
+import os
+import select
+import signal
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from headrace._base.forks import FORKS, renew_after_fork
+from headrace._base.machine import affinity_cpus
+from headrace.engine.processes.anonymous_file import anonymous_file
+from headrace.engine.processes.board import Board, board_bytes
+from headrace.engine.processes.member import Member
+from headrace.engine.processes.messages import Brief, Message
+from headrace.engine.processes.ranges import HEADER_BYTES, Ranges
+from headrace.engine.processes.seat import Seat
+from headrace.engine.processes.tasks import TaskQueue
+from headrace.engine.processes.windows import SharedFile
+from headrace.engine.processes.work_file import write_work
+from headrace.engine.processes.worker import Job
+from headrace.errors import OptionError, WorkerError
+
+LEAVE_S = 4.0
+"""How long workers may take to end in order; those that take longer are killed."""
+
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "OPENCV_FOR_THREADS_NUM",
+)
+"""What OpenMP, MKL, OpenBLAS, NumExpr, Accelerate and OpenCV read when they are loaded; torch goes by the first two."""
+
+PRELOADED = ("torch", "torchvision")
+"""Imported ahead in workers where the trainer has them too: the work most likely needs them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrewOptions:
+    """How the processes of an engine are started."""
+
+    num_workers: int
+    threads_per_worker: int | None
+    max_free_bytes: int
+    idle_s: float
+
+
+class Listener(Protocol):
+    """Whom the workers tell what they have done."""
+
+    def hear(self, member: Member, message: Message) -> None:
+        """A message has arrived."""
+
+    def lose(self, member: Member) -> None:
+        """A worker has ended."""
+
+
+class Crew:
+    """Worker processes that have the same work.
+
+    Ends when it is told to, when the last reference to it goes, and with the program.
+
+    Raises:
+        OptionError: The work cannot be pickled.
+        WorkerError: The system gives no process.
+    """
+
+    def __init__(self, job: Job, options: CrewOptions) -> None:
+        self.options = options
+        self.turn = threading.RLock()
+        self.members: list[Member] = []
+        self.over = False
+        self.broken = False
+        self.iteration = 0
+        self.listener: Listener | None = None
+        self.file = SharedFile(anonymous_file("tasks"))
+        self.tickets, self.ticket_end = os.pipe()
+        self.starts, self.starts_end = os.pipe()
+        self.ranges = Ranges(self.file)
+        size_bytes = board_bytes(options.num_workers)
+        self.board_offset = self.ranges.make(size_bytes).offset + HEADER_BYTES
+        self.board = Board(self.file.array(self.board_offset, size_bytes))
+        self.queue = TaskQueue(self.ranges, self.ticket_end)
+        FORKS.watch()
+        renew_after_fork(self)
+        CREWS.add(self)
+        try:
+            self.start(job)
+        except BaseException:
+            self.end(at_once=True)
+            raise
+
+    # --- beginning
+
+    def start(self, job: Job) -> None:
+        """Starts the processes, then packs the work while they import what they need."""
+        work = anonymous_file("work")
+        try:
+            os.write(self.starts_end, b"." * min(affinity_cpus(), self.options.num_workers))
+            environment = self.environment()
+            with deaf_to_ctrl_c():
+                for number in range(self.options.num_workers):
+                    self.members.append(self.member(number, work, environment))
+            brief = self.brief(work, job)
+            for member in self.members:
+                member.brief(brief)
+        finally:
+            os.close(work)
+
+    def member(self, number: int, work: int, environment: Mapping[str, str]) -> Member:
+        """Starts one process."""
+
+        def seat(control: int, slots: int) -> Seat:
+            return Seat(
+                number=number,
+                trainer=os.getpid(),
+                dies_with_thread=threading.current_thread() is threading.main_thread(),
+                control=control,
+                tickets=self.tickets,
+                tasks=self.file.fd,
+                work=work,
+                slots=slots,
+                starts=self.starts,
+                started=self.starts_end,
+                path=tuple(sys.path),
+                argv=tuple(sys.argv),
+                preload=tuple(module for module in PRELOADED if module in sys.modules),
+            )
+
+        try:
+            return Member(number, seat, environment)
+        except OSError as error:
+            raise WorkerError(
+                "the system gives no further process",
+                got=f"{error}, after {number} of {self.options.num_workers}",
+                remedy="Use fewer workers, or raise the limits of this user or container (ulimit -u, ulimit -n).",
+                retryable=True,
+            ) from error
+
+    def environment(self) -> dict[str, str]:
+        """The environment of the workers: as many threads for each library as a worker is to have."""
+        num = self.options.threads_per_worker
+        return os.environ | ({} if num is None else dict.fromkeys(THREAD_VARIABLES, str(num)))
+
+    def brief(self, work: int, job: Job) -> Brief:
+        """Packs the work, and tells where it lies."""
+        try:
+            layout = write_work(work, job)
+        except Exception as error:
+            raise OptionError(
+                "the dataset, or a function given with it, cannot be sent to worker processes",
+                got=f"{type(error).__qualname__}: {error}",
+                accepted="what pickle or cloudpickle can handle: no open files, locks, sockets, generators",
+                remedy='Open such things on first use or in worker_init, or use engine="threads".',
+            ) from error
+        return Brief(
+            layout=layout,
+            board_offset=self.board_offset,
+            num_workers=self.options.num_workers,
+            max_free_bytes=self.options.max_free_bytes,
+            idle_s=self.options.idle_s,
+        )
+
+    # --- iterations
+
+    def rouse(self) -> bool:
+        """Begins an iteration, and tells whether all workers are there for it.
+
+        First it is said, then it is looked: a worker that was about to leave for want of work either hears of it, or
+        has said before that it leaves.
+        """
+        if self.over:
+            return False
+        self.iteration += 1
+        self.board.begin(self.iteration)
+        gone = (member.has_ended() or self.board.is_leaving(member.number) for member in self.members)
+        return not (self.broken or any(gone))
+
+    def attend(self, listener: Listener) -> int:
+        """The number of the iteration that was begun, whose messages go to this listener from here on."""
+        with self.turn:
+            self.listener = listener
+            return self.iteration
+
+    def rest(self, listener: Listener) -> None:
+        """Ends an iteration: workers finish the step that they are at, and pass over those that wait."""
+        if self.listener is listener:
+            self.listener = None
+            if not self.over:
+                self.board.rest()
+            if self.broken or not self.options.idle_s:
+                self.end(at_once=self.broken)
+
+    def listen(self, listener: Listener, bell: int) -> bool:
+        """Waits until a worker or the bell says something, and has the listener told.
+
+        Returns:
+            Whether it may go on listening: False when the bell rang, or the listener's iteration is over.
+        """
+        with self.turn:
+            if self.over or self.listener is not listener:
+                return False
+            poller = select.poll()
+            poller.register(bell, select.POLLIN)
+            speakers = {fd: member for member in self.members if member.ended is None for fd in member.descriptors()}
+            for fd in speakers:
+                poller.register(fd, select.POLLIN)
+            ready = [fd for fd, _ in poller.poll()]
+            for member in dict.fromkeys(speakers[fd] for fd in ready if fd != bell):
+                self.hear(member, listener)
+            return bell not in ready
+
+    def hear(self, member: Member, listener: Listener) -> None:
+        """Passes on what a worker has sent; or that it is gone."""
+        try:
+            for message in member.messages():
+                listener.hear(member, message)
+        except EOFError:
+            self.broken = True
+            member.wait(time.monotonic() + LEAVE_S)
+            member.kill()
+            member.wait(time.monotonic() + LEAVE_S)
+            listener.lose(member)
+
+    # --- end
+
+    def end(self, *, at_once: bool = False) -> None:
+        """Ends all processes, and gives everything back. Idempotent.
+
+        Args:
+            at_once: Kills workers rather than let them finish.
+        """
+        if self.over:
+            return
+        self.over = True
+        self.board.rest()
+        os.close(self.ticket_end)
+        for member in self.members:
+            member.hang_up()
+            if at_once or not self.board.is_ready(member.number):
+                member.kill()
+        until_s = time.monotonic() + LEAVE_S
+        for member in self.members:
+            if not member.wait(until_s):
+                member.kill()
+                member.wait(time.monotonic() + LEAVE_S)
+        with self.turn:  # who still listens has heard the line go dead, and looks at `over` before the next wait
+            self.close()
+
+    def close(self) -> None:
+        """Closes all descriptors."""
+        for fd in (self.tickets, self.starts, self.starts_end):
+            os.close(fd)
+        self.file.close()
+        for member in self.members:
+            member.close()
+
+    def __del__(self) -> None:
+        if not self.over:
+            # May run inside any code, also code that holds a lock: waiting for processes is left to a thread.
+            _thread.start_new_thread(self.end, ())
+
+    def after_fork(self) -> None:
+        """In a forked child: the processes are the parent's, and must see its end when it comes."""
+        self.turn = threading.RLock()
+        if not self.over:
+            self.over = True
+            os.close(self.ticket_end)
+            for member in self.members:
+                member.forget()
+            self.close()
+
+
+class Crews:
+    """All crews that are there, so that none outlives the program by a moment."""
+
+    def __init__(self) -> None:
+        self.crews: weakref.WeakSet[Crew] = weakref.WeakSet()
+        self.at_exit = False
+
+    def add(self, crew: Crew) -> None:
+        """Notes a crew."""
+        self.crews.add(crew)
+        if not self.at_exit:
+            self.at_exit = True
+            atexit.register(self.end)
+
+    def end(self) -> None:
+        """Ends all of them."""
+        for crew in list(self.crews):
+            crew.end()
+
+
+CREWS = Crews()
+
+
+@contextlib.contextmanager
+def deaf_to_ctrl_c() -> Iterator[None]:
+    """Processes that are started in here do not get Ctrl-C until they have said that they ignore it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,0 +1,76 @@
+"""What is said of a worker process that has ended by itself."""
+
+from __future__ import annotations
+
+import signal
+from typing import Any
+
+from headrace.contracts import Step
+from headrace.errors import WorkerDiedError
+
+ADVICE = {
+    "SIGKILL": "The system kills the largest process when memory runs out (see `dmesg`): use fewer workers, smaller "
+    "batches, or a dataset that holds less.",
+    "SIGSEGV": "Native code of the dataset or of a transform has crashed; the stack stands on stderr, and "
+    "num_workers=0 shows it in this process.",
+    "SIGBUS": "Memory that was promised is not there: a full /dev/shm or disk, or a mapped file that was cut.",
+    "SIGABRT": "Native code of the dataset or of a transform has given up; its last words stand on stderr.",
+    "exit": "Code of the dataset or of a transform has ended its process: os._exit or exit in native code.",
+    "unknown": "Another part of this program has waited for all of its child processes, so nobody knows why.",
+}
+MAX_IDS = 16
+"""Ids that are named of a step."""
+
+
+def death(
+    worker: int, pid: int, exit_code: int | None, *, step: Step | None, memory_bytes: int, peak_bytes: int | None
+) -> WorkerDiedError:
+    """The error for the consumer.
+
+    Args:
+        worker: Number of the worker.
+        pid: Its process.
+        exit_code: As of `subprocess.Popen`; None where it is not known.
+        step: What it was at; None between two steps.
+        memory_bytes: What it held when it began the step.
+        peak_bytes: The most that it has held, where that is known.
+    """
+    how, advice = manner(exit_code)
+    memory = f"{mebibytes(memory_bytes)} in memory at the beginning of the step" if memory_bytes else "memory unknown"
+    if peak_bytes is not None:
+        memory += f", {mebibytes(peak_bytes)} at most"
+    place: dict[str, Any] = (
+        {"step": step.index, "epoch": step.epoch, "samples": shown_ids(step)} if step is not None else {}
+    )
+    return WorkerDiedError(
+        f"worker {worker} (process {pid}) {how} {'between two steps' if step is None else 'in a step'}",
+        got=memory,
+        remedy=ADVICE.get(advice),
+        worker=worker,
+        pid=pid,
+        **place,
+    )
+
+
+def manner(exit_code: int | None) -> tuple[str, str]:
+    """How a process has ended, in words, and the key of the advice."""
+    if exit_code is None:
+        return "has ended", "unknown"
+    if exit_code >= 0:
+        return f"has ended with exit code {exit_code}", "exit"
+    try:
+        name = signal.Signals(-exit_code).name
+    except ValueError:  # a real-time signal
+        name = f"signal {-exit_code}"
+    return f"was killed by {name}", name
+
+
+def shown_ids(step: Step) -> str:
+    """The sample ids of a step, or the first ones of many."""
+    shown = ", ".join(map(str, step.ids[:MAX_IDS].tolist()))
+    return f"[{shown}{', ...' if len(step.ids) > MAX_IDS else ''}]"
+
+
+def mebibytes(size_bytes: int) -> str:
+    """A size in words."""
+    return f"{size_bytes / (1 << 20):.0f} MiB"

@@ -1,0 +1,129 @@
+"""The engine of processes: Python code runs at once on several cores, whatever holds the interpreter's lock."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from headrace.contracts import Recorder, Step, StepWork
+from headrace.engine.budget import ByteBudget
+from headrace.engine.consumer import Consumer
+from headrace.engine.flight import FlightOptions
+from headrace.engine.processes.crew import Crew, CrewOptions
+from headrace.engine.processes.flight import ProcessFlight
+from headrace.engine.processes.tasks import MAX_TICKETS
+from headrace.engine.processes.worker import Job, no_context
+from headrace.engine.shared import SHARED_SLOTS
+from headrace.engine.stream import StepStream
+from headrace.engine.threads import at_least_1
+from headrace.errors import LoaderClosedError, OptionError, StaleIteratorError
+
+IDLE_S = 300.0
+LEAST_FREE_BYTES = 64 << 20
+"""What each worker may keep of unused batch memory at least."""
+
+
+class ProcessEngine:
+    """Runs steps in worker processes. They start with the first `run` and stay for the next one.
+
+    A worker gets the work pickled (by cloudpickle, so functions and classes of a notebook or a script travel too) and
+    never imports `__main__`. It writes batches into memory that this process sees as well: arrays and tensors arrive
+    without a copy and are leased, as everywhere else.
+
+    Args:
+        work: What is done for each step, in a worker; `size_bytes` is asked here.
+        num_workers: Processes; at least 1.
+        budget: Bounds the bytes of the steps in flight; `SHARED_BUDGET` for what all loaders of a process share.
+        recorder: Gets the stages "order" and "deliver", and those that workers measure: "fetch", "run", "send"; the
+            queue "ready", the event "fresh_slots". A `Stats` inside `work` measures in the workers, and ends up here.
+        limit_bytes: What this loader may hold of the budget; must be given with `SHARED_BUDGET`.
+        max_in_flight: At most so many steps in flight, whatever the budget has room for; 256 at most.
+        threads_per_worker: Threads that OpenMP, MKL, torch and others may use in each worker; None for their defaults.
+        worker_init: Called once in each worker with its number, before its first step.
+        step_context: Entered in the worker around each step, for instance to seed generators.
+        idle_s: How long workers wait for the next iteration before they end; 0 ends them with each iteration.
+        resources: Entered in this process when an iteration starts and left when it ends.
+
+    Raises:
+        OptionError: A number of workers, threads or steps below 1, a negative time.
+    """
+
+    def __init__(
+        self,
+        work: StepWork,
+        *,
+        num_workers: int,
+        budget: ByteBudget,
+        recorder: Recorder,
+        limit_bytes: int | None = None,
+        max_in_flight: int | None = None,
+        threads_per_worker: int | None = 1,
+        worker_init: Callable[[int], object] | None = None,
+        step_context: Callable[[Step], AbstractContextManager[Any]] = no_context,
+        idle_s: float = IDLE_S,
+        resources: Callable[[], AbstractContextManager[Any]] = nullcontext,
+    ) -> None:
+        self.job = Job(work=work, worker_init=worker_init, step_context=step_context)
+        self.options = FlightOptions(
+            num_runners=0,
+            num_io_threads=1,
+            max_in_flight=min(at_least_1("max_in_flight", max_in_flight or sys.maxsize), MAX_TICKETS),
+            budget=budget,
+            limit_bytes=limit_bytes,
+            slots=SHARED_SLOTS,
+            recorder=recorder,
+            resources=resources,
+        )
+        if idle_s < 0:
+            raise OptionError("a time to wait is negative", got=idle_s, accepted="0 or more, in seconds")
+        share_bytes = (limit_bytes or budget.limit_bytes) // at_least_1("num_workers", num_workers)
+        self.crew_options = CrewOptions(
+            num_workers=num_workers,
+            threads_per_worker=threads_per_worker and at_least_1("threads_per_worker", threads_per_worker),
+            max_free_bytes=max(share_bytes, LEAST_FREE_BYTES),
+            idle_s=idle_s,
+        )
+        self.crew: Crew | None = None
+        self.flight: ProcessFlight | None = None
+        self.closed = False
+
+    def run(self, steps: Iterator[Step]) -> StepStream:
+        """Begins to make the batches of these steps, and ends an iteration that is still running.
+
+        Args:
+            steps: Pulled one by one in this process, by one thread at a time, as memory allows; may be endless.
+
+        Raises:
+            LoaderClosedError: The engine is closed.
+            OptionError: The work cannot be pickled.
+            WorkerError: The system gives no process or thread.
+        """
+        if self.closed:
+            raise LoaderClosedError("the loader is closed", remedy="Make a new one.")
+        if self.flight is not None:
+            self.flight.close(StaleIteratorError)
+        self.flight = ProcessFlight(self.job.work, steps, self.options, self.ready_crew())
+        stream = StepStream(Consumer(self.flight))
+        self.flight.start()
+        return stream
+
+    def ready_crew(self) -> Crew:
+        """The workers: those that are there if all are, else new ones."""
+        if self.crew is None or not self.crew.rouse():
+            if self.crew is not None:
+                self.crew.end()
+            self.crew = Crew(self.job, self.crew_options)
+            self.crew.rouse()
+        return self.crew
+
+    def close(self) -> None:
+        """Ends a running iteration and the workers, and refuses new iterations. Idempotent."""
+        self.closed = True
+        if self.flight is not None:
+            self.flight.close()
+            self.flight = None
+        if self.crew is not None:
+            self.crew.end()
+            self.crew = None

@@ -1,0 +1,146 @@
+"""One worker process as the trainer sees it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from headrace.engine.processes.anonymous_file import anonymous_file
+from headrace.engine.processes.consumer_slots import ConsumerSlots
+from headrace.engine.processes.messages import Brief, Inbox, Message, framed
+from headrace.engine.processes.process_memory import PEAK_UNIT_BYTES
+from headrace.engine.processes.seat import Seat
+from headrace.engine.processes.windows import SharedFile
+
+LOOK_AGAIN_S = 0.001
+PIECE_BYTES = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """How a process has ended."""
+
+    exit_code: int | None
+    """As of `subprocess.Popen`; None where somebody else has asked the system, which tells it once."""
+    peak_bytes: int
+    """The most memory that it has held, as `process_memory.peak_bytes` counts."""
+
+
+class Member:
+    """A worker process: its socket, its memory, its end.
+
+    Args:
+        number: Its number among the workers.
+        seat: Makes what it is told, from the descriptors of its socket and of its memory.
+        environment: Its environment.
+
+    Raises:
+        OSError: The system gives no process, or no descriptor.
+    """
+
+    def __init__(self, number: int, seat: Callable[[int, int], Seat], environment: Mapping[str, str]) -> None:
+        self.number = number
+        self.inbox = Inbox()
+        self.ended: Ended | None = None
+        self.sentinel = -1
+        self.file = SharedFile(anonymous_file(f"worker-{number}"))
+        self.slots = ConsumerSlots(self.file)
+        self.control, theirs = socket.socketpair()
+        try:
+            with theirs:
+                told = seat(theirs.fileno(), self.file.fd)
+                self.process = subprocess.Popen(  # noqa: S603 - this interpreter
+                    told.command(), pass_fds=told.descriptors(), env=environment, stdin=subprocess.DEVNULL
+                )
+        except BaseException:
+            self.close()
+            raise
+        self.control.setblocking(False)  # noqa: FBT003 - the method of a socket
+        if hasattr(os, "pidfd_open"):
+            with contextlib.suppress(OSError):  # an older kernel: the end of the socket tells the same
+                self.sentinel = os.pidfd_open(self.process.pid)
+
+    def descriptors(self) -> list[int]:
+        """What becomes readable when the worker has something to say, or has ended."""
+        return [fd for fd in (self.control.fileno(), self.sentinel) if fd >= 0]
+
+    def brief(self, brief: Brief) -> None:
+        """Gives the worker its work."""
+        with contextlib.suppress(OSError):  # it has died already, which is found out when it is listened to
+            self.control.sendall(framed(brief))
+
+    def messages(self) -> Iterator[Message]:
+        """What has arrived, without waiting.
+
+        Raises:
+            EOFError: The worker has ended, and has nothing more to say.
+        """
+        while True:
+            try:
+                piece = self.control.recv(PIECE_BYTES)
+            except BlockingIOError:
+                if self.has_ended():
+                    raise EOFError from None
+                return
+            except ConnectionResetError:
+                raise EOFError from None
+            if not piece:
+                raise EOFError
+            for message in self.inbox.feed(piece):
+                if not isinstance(message, Brief):
+                    yield message
+
+    def has_ended(self) -> bool:
+        """Whether the process is no more; asks the system, and keeps the answer."""
+        if self.ended is None:
+            try:
+                pid, status, usage = os.wait4(self.process.pid, os.WNOHANG)
+            except ChildProcessError:
+                self.note_end(Ended(exit_code=None, peak_bytes=0))
+            else:
+                if pid:
+                    peak_bytes = usage.ru_maxrss * PEAK_UNIT_BYTES
+                    self.note_end(Ended(exit_code=os.waitstatus_to_exitcode(status), peak_bytes=peak_bytes))
+        return self.ended is not None
+
+    def note_end(self, ended: Ended) -> None:
+        """Keeps how it ended."""
+        self.ended = ended
+        self.process.returncode = ended.exit_code if ended.exit_code is not None else -1
+
+    def wait(self, until_s: float) -> bool:
+        """Waits for the end of the process until a moment of `time.monotonic`; whether it has come."""
+        while not self.has_ended():
+            if time.monotonic() > until_s:
+                return False
+            time.sleep(LOOK_AGAIN_S)
+        return True
+
+    def hang_up(self) -> None:
+        """Tells the worker that it is not needed any more, whoever else holds a copy of the socket."""
+        with contextlib.suppress(OSError):
+            self.control.shutdown(socket.SHUT_RDWR)
+
+    def kill(self) -> None:
+        """Ends the process at once."""
+        if not self.has_ended():
+            self.process.send_signal(signal.SIGKILL)
+
+    def close(self) -> None:
+        """Closes all descriptors; batches that were delivered stay. Idempotent."""
+        self.control.close()
+        self.file.close()
+        sentinel, self.sentinel = self.sentinel, -1
+        if sentinel >= 0:
+            os.close(sentinel)
+
+    def forget(self) -> None:
+        """In a forked child: the process is the parent's."""
+        self.note_end(Ended(exit_code=None, peak_bytes=0))
+        self.close()

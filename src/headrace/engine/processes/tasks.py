@@ -1,0 +1,104 @@
+"""Steps on their way to the workers: one queue for all of them, from which whoever is free takes the next.
+
+The queue is a pipe. It holds tickets of 32 bytes, far below what a pipe hands over in one piece, so a worker gets a
+whole ticket and no two get the same one; the kernel wakes one worker for each. A ticket says where in shared memory its
+step lies. No process holds a lock while it waits: one that is killed leaves nothing locked.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import struct
+from typing import NamedTuple
+
+from headrace.contracts import Step
+from headrace.engine.blocks import size_class
+from headrace.engine.processes.board import Board
+from headrace.engine.processes.ranges import HEADER_BYTES, Range, Ranges
+from headrace.engine.processes.windows import SharedFile
+
+TICKET = struct.Struct("<qqqq")
+
+MAX_TICKETS = 256
+"""Steps of one iteration on their way at once. A pipe holds 2,048 tickets (16 KiB on macOS: 512): those of iterations
+that were left while all workers were busy have room too."""
+
+
+class Ticket(NamedTuple):
+    """Where a task lies."""
+
+    iteration: int
+    position: int
+    offset: int
+    size_bytes: int
+
+
+class Task(NamedTuple):
+    """A step, and when it was given away (clock of `perf_counter`, which is the same for all processes)."""
+
+    step: Step
+    given_s: float
+
+
+class Laid(NamedTuple):
+    """A task that is written down."""
+
+    place: Range
+    size_bytes: int
+
+
+class TaskQueue:
+    """The trainer's end.
+
+    Args:
+        ranges: Where the steps lie.
+        pipe: Write end of the pipe of tickets.
+    """
+
+    def __init__(self, ranges: Ranges, pipe: int) -> None:
+        self.ranges = ranges
+        self.pipe = pipe
+
+    def lay(self, task: Task) -> Laid:
+        """Writes a task down. Its range is to be given back when its batch has come, or is not wanted any more."""
+        data = pickle.dumps(tuple(task), protocol=5)
+        place = self.ranges.make(size_class(len(data)))
+        start = place.offset - place.window.start + HEADER_BYTES
+        place.window.pages[start : start + len(data)] = data
+        return Laid(place, len(data))
+
+    def offer(self, iteration: int, position: int, laid: Laid) -> None:
+        """Offers a task to all workers."""
+        os.write(self.pipe, TICKET.pack(iteration, position, laid.place.offset, laid.size_bytes))
+
+
+class TaskTaker:
+    """A worker's end.
+
+    Args:
+        file: The trainer's file of steps.
+        pipe: Read end of the pipe of tickets.
+        board: Tells which iteration is under way.
+    """
+
+    def __init__(self, file: SharedFile, pipe: int, board: Board) -> None:
+        self.file = file
+        self.pipe = pipe
+        self.board = board
+
+    def take(self) -> Ticket | None:
+        """Waits for the next ticket; None when the trainer has closed the queue."""
+        data = os.read(self.pipe, TICKET.size)
+        return Ticket(*TICKET.unpack(data)) if data else None
+
+    def read(self, ticket: Ticket) -> Task | None:
+        """The task of a ticket; None where its iteration has ended, also while it is being read."""
+        try:
+            data = self.file.array(ticket.offset + HEADER_BYTES, ticket.size_bytes).tobytes()
+            task = Task(*pickle.loads(data))  # noqa: S301 - from the process that started this one
+        except Exception:
+            if self.board.is_wanted(ticket.iteration):
+                raise
+            return None  # another iteration has taken the place meanwhile
+        return task if self.board.is_wanted(ticket.iteration) else None

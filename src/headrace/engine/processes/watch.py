@@ -1,0 +1,58 @@
+"""The second thread of a worker process: sees that the trainer is gone, or has long had nothing to do."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+import signal
+import sys
+import threading
+import time
+
+from headrace.engine.processes.board import Board
+
+GRACE_S = 2.0
+"""How long a worker may go on with its step when the trainer has gone."""
+
+PR_SET_PDEATHSIG = 1
+"""prctl(2)."""
+
+
+def watch(control: int, board: Board, worker: int, idle_s: float) -> None:
+    """Starts the thread.
+
+    Args:
+        control: Descriptor of the socket to the trainer, which sends nothing more: only its end can be read.
+        board: Where this process says that it leaves.
+        worker: Number of this worker.
+        idle_s: How long to stay without an iteration.
+    """
+    threading.Thread(target=stay, args=(control, board, worker, idle_s), name="headrace-watch", daemon=True).start()
+
+
+def stay(control: int, board: Board, worker: int, idle_s: float) -> None:
+    """Returns never: ends the process when it is not needed any more."""
+    poller = select.poll()
+    poller.register(control, select.POLLIN)
+    idle_ms = min(max(idle_s, 1.0), 1e6) * 1000
+    while not poller.poll(idle_ms):
+        if board.is_resting():
+            # First said, then looked again: the trainer first begins, then looks whether somebody leaves.
+            board.set_leaving(worker, leaving=True)
+            if board.is_resting():
+                os._exit(0)
+            board.set_leaving(worker, leaving=False)
+    time.sleep(GRACE_S)  # the main thread sees the end of its queue, and ends the process in order
+    os._exit(1)
+
+
+def die_with(trainer: int) -> None:
+    """Has the system kill this process when the thread that started it ends, where the system can (Linux).
+
+    The watching thread does the same everywhere, except while native code holds the interpreter's lock.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != trainer:
+            os._exit(1)

@@ -1,0 +1,203 @@
+"""The life of a worker process: takes tasks, does them, sends what came of them."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import faulthandler
+import importlib
+import os
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+from headrace._base.forks import renew_after_fork
+from headrace.contracts import Step, StepWork
+from headrace.engine.events import EVENTS
+from headrace.engine.passage import StepMemory
+from headrace.engine.processes.board import Board, board_bytes
+from headrace.engine.processes.carried_errors import carry
+from headrace.engine.processes.messages import Brief, Failed, Inbox, Made, Message, Unready, framed
+from headrace.engine.processes.parcels import Packer, Parcel
+from headrace.engine.processes.process_memory import ResidentMemory, peak_bytes
+from headrace.engine.processes.seat import Seat
+from headrace.engine.processes.tasks import Task, TaskTaker, Ticket
+from headrace.engine.processes.watch import die_with, watch
+from headrace.engine.processes.windows import SharedFile
+from headrace.engine.processes.work_file import read_work
+from headrace.engine.processes.worker_slots import WorkerSlots
+from headrace.errors import WorkerError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """What is sent to each worker."""
+
+    work: StepWork
+    worker_init: Callable[[int], object] | None
+    """Called once with the worker's number."""
+    step_context: Callable[[Step], AbstractContextManager[Any]]
+    """Entered around each step."""
+
+
+def no_context(_: Step) -> AbstractContextManager[Any]:
+    """A step without anything around it."""
+    return nullcontext()
+
+
+class Line:
+    """The socket to the trainer."""
+
+    def __init__(self, descriptor: int) -> None:
+        self.socket = socket.socket(fileno=descriptor)
+        renew_after_fork(self)
+
+    def after_fork(self) -> None:
+        """A process that user code forks off is none of the trainer's, and must not keep the line open."""
+        self.socket.close()
+
+    def brief(self) -> Brief:
+        """Waits for the trainer's only message.
+
+        Raises:
+            EOFError: The trainer is gone.
+        """
+        inbox = Inbox()
+        while piece := self.socket.recv(1 << 16):
+            for message in inbox.feed(piece):
+                if isinstance(message, Brief):
+                    return message
+        raise EOFError
+
+    def send(self, message: Message) -> None:
+        """Sends a message; waits while the trainer has not read earlier ones."""
+        self.socket.sendall(framed(message))
+
+
+class Worker:
+    """A worker that has taken up its work."""
+
+    def __init__(self, seat: Seat, brief: Brief, line: Line, tasks: TaskTaker, job: Job) -> None:
+        self.number = seat.number
+        self.line = line
+        self.tasks = tasks
+        self.board = tasks.board
+        self.job = job
+        self.stage = "fetch"
+        self.slots = WorkerSlots(SharedFile(seat.slots), max_free_bytes=brief.max_free_bytes)
+        self.resident = ResidentMemory()
+
+    def serve(self) -> None:
+        """Takes tasks until the trainer closes the queue."""
+        while (ticket := self.tasks.take()) is not None:
+            if not self.board.is_wanted(ticket.iteration):
+                continue
+            self.board.claim(self.number, ticket.iteration, ticket.position)
+            self.board.note_memory(self.number, self.resident.size_bytes())
+            task = self.tasks.read(ticket)
+            if task is not None:
+                message = self.attempt(ticket, task)
+                if self.board.is_wanted(ticket.iteration):
+                    self.line.send(message)
+                elif isinstance(message, Made):
+                    self.slots.call_back(offset for offset, _ in message.parcel.ranges)
+                del message
+            self.board.disclaim(self.number)
+
+    def attempt(self, ticket: Ticket, task: Task) -> Message:
+        """Makes one batch, or tells why not."""
+        EVENTS.wait("run", time.perf_counter() - task.given_s)
+        try:
+            with self.job.step_context(task.step):
+                parcel, size_bytes = self.make(task.step)
+        except BaseException as error:  # noqa: BLE001 - whatever it is, it belongs to the consumer
+            return Failed(ticket.iteration, ticket.position, self.stage, carry(error), EVENTS.taken())
+        return Made(ticket.iteration, ticket.position, parcel, size_bytes, EVENTS.taken())
+
+    def make(self, step: Step) -> tuple[Parcel, int]:
+        """One batch as a parcel, and the bytes that its step has taken."""
+        memory, num_items = StepMemory(self.slots, EVENTS), len(step.ids)
+        self.stage, began_s = "fetch", time.perf_counter()
+        fetched = self.job.work.fetch(step, memory)
+        fetched_bytes, fetched_s = memory.size_bytes, time.perf_counter()
+        EVENTS.add("fetch", fetched_s - began_s, items=num_items, size_bytes=fetched_bytes)
+        self.stage = "run"
+        batch = self.job.work.run(step, fetched, memory)
+        run_bytes, run_s = memory.size_bytes - fetched_bytes, time.perf_counter()
+        EVENTS.add("run", run_s - fetched_s, items=num_items, size_bytes=run_bytes)
+        parcel = self.pack(batch)
+        EVENTS.add("send", time.perf_counter() - run_s, items=num_items)
+        return parcel, max(memory.size_bytes, sum(size_bytes for _, size_bytes in parcel.ranges))
+
+    def pack(self, batch: Any) -> Parcel:
+        """The batch as a parcel.
+
+        Raises:
+            WorkerError: It holds something that cannot be pickled.
+        """
+        try:
+            return Packer(self.slots).pack(batch)
+        except Exception as error:
+            raise WorkerError(
+                "a batch cannot be sent from a worker process to the trainer",
+                got=f"{type(batch).__qualname__}: {error}",
+                accepted="what pickle or cloudpickle can handle",
+                remedy='Return arrays, tensors and plain objects, or use engine="threads".',
+            ) from error
+
+
+def main(told: dict[str, Any]) -> None:
+    """Runs a worker process from its first to its last moment."""
+    seat = Seat(**told)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all processes of a terminal; the trainer decides
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    if seat.dies_with_thread:
+        die_with(seat.trainer)
+    faulthandler.enable()
+    EVENTS.in_use = True
+    sys.argv = list(seat.argv)
+    line = Line(seat.control)
+    with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):  # the trainer does not need it any more
+        worker = start(seat, line)
+        if worker is not None:
+            worker.serve()
+    atexit._run_exitfuncs()  # noqa: SLF001 - what the interpreter does, without taking itself apart, which is slow
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(0)
+
+
+def start(seat: Seat, line: Line) -> Worker | None:
+    """Takes up the work; None where that fails, which the trainer is told."""
+    try:
+        for module in seat.preload:
+            with contextlib.suppress(ImportError):
+                importlib.import_module(module)
+        brief = line.brief()
+        file = SharedFile(seat.tasks)
+        board = Board(file.array(brief.board_offset, board_bytes(brief.num_workers)))
+        watch(seat.control, board, seat.number, brief.idle_s)
+        return take_up(seat, brief, line, TaskTaker(file, seat.tickets, board))
+    finally:
+        seat.pass_the_start_on()
+
+
+def take_up(seat: Seat, brief: Brief, line: Line, tasks: TaskTaker) -> Worker | None:
+    """Unpacks the work, and lets the user's code prepare for it."""
+    try:
+        job: Job = read_work(seat.work, brief.layout)
+        os.close(seat.work)  # what is mapped stays
+        worker = Worker(seat, brief, line, tasks, job)
+        if job.worker_init is not None:
+            job.worker_init(seat.number)
+    except Exception as error:  # noqa: BLE001 - it belongs to the consumer
+        line.send(Unready(carry(error)))
+        return None
+    tasks.board.set_ready(seat.number, peak_bytes())
+    return worker
