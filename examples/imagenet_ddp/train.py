@@ -1,18 +1,21 @@
 """Trains a torchvision classifier on tar shards with DistributedDataParallel; `README.md` beside this says how.
 
-Runs on as many ranks as torchrun starts, with NCCL where there are GPUs and gloo elsewhere.
+Runs on as many ranks as torchrun starts, with NCCL where there are GPUs and gloo elsewhere. Started again after a
+crash, it goes on from its checkpoint, on as many ranks as there are then.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
 import torch.distributed as dist
 import torchvision
+from torch.distributed.checkpoint.stateful import Stateful
 from torch.nn.parallel import DistributedDataParallel
 from torchvision.transforms import v2
 
@@ -34,7 +37,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--lr", type=float, default=0.1, help="for a global batch of 256; scaled in proportion")
     parser.add_argument("--size", type=int, default=224, help="height and width of the crop, in pixels")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--save", type=Path, help="where rank 0 writes the model after each epoch")
+    parser.add_argument("--checkpoint", type=Path, help="file; written by rank 0, and gone on from if it is there")
+    parser.add_argument("--save-every", type=int, default=500, help="steps from one checkpoint to the next")
     return parser.parse_args()
 
 
@@ -79,20 +83,49 @@ def make_validation_loader(args: argparse.Namespace) -> hr.DataLoader[Any]:
     return hr.DataLoader(dataset, batch_size=args.batch_size, tail="pad", extras=("valid",), pin_memory=True)
 
 
+class Checkpoint:
+    """One file with the state of everything that moves, the loader's place among it."""
+
+    def __init__(self, path: Path | None, parts: Mapping[str, Stateful]) -> None:
+        self.path = path
+        self.parts = parts
+
+    def load(self) -> None:
+        """Goes on from the file, if there is one."""
+        if self.path is not None and self.path.exists():
+            states = torch.load(self.path, map_location="cpu", weights_only=True)
+            for name, part in self.parts.items():
+                part.load_state_dict(states[name])
+
+    def save(self) -> None:
+        """Rank 0 replaces the file as a whole: a crash in the middle leaves the one before."""
+        if self.path is not None and dist.get_rank() == 0:
+            unfinished = self.path.with_name(self.path.name + ".unfinished")
+            torch.save({name: part.state_dict() for name, part in self.parts.items()}, unfinished)
+            unfinished.replace(self.path)
+
+
 def train_epoch(
-    model: torch.nn.Module, loader: hr.DataLoader[Any], optimiser: torch.optim.Optimizer, device: torch.device
+    model: torch.nn.Module,
+    loader: hr.DataLoader[Any],
+    optimiser: torch.optim.Optimizer,
+    checkpoint: Checkpoint,
+    save_every: int,
 ) -> float:
-    """One epoch; returns the mean loss on this rank."""
+    """One epoch, or what is left of it; returns the mean loss on this rank."""
     model.train()
+    device = next(model.parameters()).device
     criterion = torch.nn.CrossEntropyLoss(label_smoothing=0.1)
-    total = torch.zeros((), device=device)
+    total, num_steps = torch.zeros((), device=device), loader.steps_left
     for images, labels in loader:
         loss = criterion(model(images.to(device, non_blocking=True)), labels.to(device, non_blocking=True))
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
         optimiser.step()
         total += loss.detach()
-    return float(total) / len(loader)
+        if loader.step % save_every == 0:
+            checkpoint.save()
+    return float(total) / max(1, num_steps)
 
 
 @torch.no_grad()
@@ -110,7 +143,7 @@ def validate(model: torch.nn.Module, loader: hr.DataLoader[Any], device: torch.d
 
 
 def train(args: argparse.Namespace, device: torch.device) -> None:
-    """All epochs."""
+    """All epochs that are left."""
     torch.manual_seed(args.seed)
     model = DistributedDataParallel(torchvision.models.get_model(args.model, num_classes=args.num_classes).to(device))
     global_batch = args.batch_size * dist.get_world_size()
@@ -120,16 +153,18 @@ def train(args: argparse.Namespace, device: torch.device) -> None:
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, args.epochs)
     loader = make_train_loader(args)
     validation = make_validation_loader(args) if args.validate else None
+    parts = {"model": model.module, "optimiser": optimiser, "schedule": schedule, "loader": loader}
+    checkpoint = Checkpoint(args.checkpoint, parts)
+    checkpoint.load()
     if dist.get_rank() == 0:
         print(loader.explain(), flush=True)
-    for epoch in range(args.epochs):
-        loss = train_epoch(model, loader, optimiser, device)
+    for epoch in range(loader.epoch, args.epochs):
+        loss = train_epoch(model, loader, optimiser, checkpoint, args.save_every)
         schedule.step()
+        checkpoint.save()
         accuracy = validate(model, validation, device) if validation else None
         if dist.get_rank() == 0:
             print(f"epoch {epoch}: loss {loss:.3f}" + (f", accuracy {accuracy:.2%}" if accuracy is not None else ""))
-            if args.save:
-                torch.save(model.module.state_dict(), args.save)
 
 
 def main() -> None:

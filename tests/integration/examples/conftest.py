@@ -1,0 +1,79 @@
+"""What the tests of the examples share: shards whose labels tell samples apart, and runs that are watched."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import headrace as hr
+from headrace.pack import PackOptions, pack
+
+ROOT = Path(__file__).parents[3]
+RECORDED = Path(__file__).with_name("recorded.py")
+# Accelerate, and with it the Trainer of transformers, wants to be told that there is no GPU.
+ON_CPU = {"ACCELERATE_USE_CPU": "true", "CUDA_VISIBLE_DEVICES": "", "OMP_NUM_THREADS": "1"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """An example that has ended."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+    steps: list[list[int]]
+    """Labels that all ranks together trained on, step by step, as far as all ranks got."""
+
+
+@pytest.fixture(scope="session")
+def shards(photographs, tmp_path_factory):
+    """60 photographs in three shards; the label of each is its own."""
+    folder = tmp_path_factory.mktemp("numbered")
+    for number, photograph in enumerate(sorted(photographs.rglob("*.jpg"))):
+        (folder / "tree" / f"{number:02}").mkdir(parents=True)
+        (folder / "tree" / f"{number:02}" / photograph.name).symlink_to(photograph)
+    pack(str(folder / "tree"), str(folder / "shards"), PackOptions(samples_per_shard=20, name="train"))
+    return str(folder / "shards" / "train-{000000..000002}.tar")
+
+
+@pytest.fixture
+def whole_run(shards):
+    """Labels that a run of so many epochs trains on, step by step, if nothing stops it."""
+
+    def steps(*, epochs, global_batch):
+        dataset = hr.ShardDataset(shards, fields="cls")
+        loader = hr.DataLoader(dataset, batch_size=global_batch, shuffle=True, drop_last=True)
+        return [batch.tolist() for _ in range(epochs) for batch in loader]
+
+    return steps
+
+
+@pytest.fixture
+def run_example(shards, tmp_path):
+    """Runs an example, in a folder that it finds again when it is run again; under torchrun, or as a plain script."""
+
+    def run(name, *arguments, ranks, die_at=0, torchrun=True):
+        log = tmp_path / f"{name}-{ranks}"
+        launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"] if torchrun else []
+        script = ROOT / "examples" / name / "train.py"
+        done = subprocess.run(
+            [sys.executable, *launcher, str(RECORDED), str(log), str(die_at), str(script), shards, *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=140,
+            cwd=tmp_path,
+            env=os.environ | ON_CPU,
+        )
+        assert Path(f"{log}.0").exists(), done.stderr[-4000:]
+        logs = [Path(f"{log}.{rank}").read_text().splitlines() for rank in range(ranks)]
+        steps = [[label for line in lines for label in json.loads(line)] for lines in zip(*logs, strict=False)]
+        return Run(returncode=done.returncode, stdout=done.stdout, stderr=done.stderr, steps=steps)
+
+    return run
