@@ -1,4 +1,4 @@
-"""The documents tell the truth: every Python block runs, every link leads somewhere."""
+"""The documents tell the truth: Python blocks run or stand in the file they name, links lead somewhere."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 import socket
 import subprocess
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 
@@ -14,6 +15,7 @@ from headrace.pack import PackOptions, pack
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")])
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+QUOTE = re.compile(r"^```python (\S+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ +(.+?)\s*$", re.MULTILINE)
@@ -62,6 +64,16 @@ def test_python_blocks_run(page, workplace, one_rank, monkeypatch):
         line = text.count("\n", 0, block.start(1))
         # Empty lines in front give tracebacks the line numbers of the page.
         exec(compile("\n" * line + block[1], name_of(page), "exec"), names)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if QUOTE.search(page.read_text())], ids=name_of)
+def test_quoted_code_stands_in_its_file(page):
+    missing = []
+    for path, quote in QUOTE.findall(page.read_text()):
+        text = (ROOT / path).read_text()
+        if not any(indent(quote, depth) in text for depth in ("", " " * 4, " " * 8)):
+            missing.append(quote)
+    assert missing == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
