@@ -1,4 +1,4 @@
-"""Steps of an epoch against a slow order that is written out in full, and the promises on grids."""
+"""Steps of an epoch against a slow order that is written out in full; cases that loaders get wrong."""
 
 from __future__ import annotations
 
@@ -118,20 +118,6 @@ def delivered(order: EpochOrder) -> np.ndarray:
     return np.concatenate([step.ids[step.valid] for step in steps] or [np.zeros(0, dtype=np.int64)])
 
 
-@settings(max_examples=300)
-@given(spec=specs(), epoch=st.integers(0, 1000))
-def test_exact(spec, epoch):
-    order = open_epoch(spec, epoch)
-    ids = np.sort(delivered(order))
-    num = spec.num_samples
-    if spec.tail == "drop":
-        assert len(np.unique(ids)) == len(ids) == num - num % spec.global_batch
-    else:
-        assert ids.tolist() == list(range(num))
-        rows = order.num_steps * spec.batch_size * spec.world_size
-        assert rows - num < spec.global_batch
-
-
 @settings(max_examples=200)
 @given(spec=specs(), epoch=st.integers(0, 1000), data=st.data())
 def test_any_step_alone_is_as_in_sequence(spec, epoch, data):
@@ -143,70 +129,6 @@ def test_any_step_alone_is_as_in_sequence(spec, epoch, data):
             order.step(other, rank)
         alone = open_epoch(spec, epoch).step(index, rank)
         assert alone.ids.tolist() == order.step(index, rank).ids.tolist()
-
-
-@settings(max_examples=200)
-@given(spec=specs(), data=st.data())
-def test_elastic(spec, data):
-    """The same global batch split over other ranks: the same global steps, valid rows compared unless padded."""
-    batch = spec.global_batch
-    world_size = data.draw(st.sampled_from([n for n in range(1, batch + 1) if batch % n == 0]))
-    rest = batch // world_size
-    batch_size = data.draw(st.sampled_from([n for n in range(1, rest + 1) if rest % n == 0]))
-    other = OrderSpec(
-        layout=spec.layout,
-        seed=spec.seed,
-        batch_size=batch_size,
-        world_size=world_size,
-        accumulate=rest // batch_size,
-        canonical_nodes=spec.canonical_nodes,
-        shuffle=spec.shuffle,
-        window_samples=spec.window_samples,
-        tail=spec.tail,
-    )
-    first, second = open_epoch(spec, 5), open_epoch(other, 5)
-    assert first.num_global_steps == second.num_global_steps
-    for number in range(first.num_global_steps):
-        (ids, valid), (other_ids, other_valid) = first.global_step(number), second.global_step(number)
-        assert ids[valid].tolist() == other_ids[other_valid].tolist()
-        if spec.tail == "pad":
-            assert ids.tolist() == other_ids.tolist()
-
-
-@settings(max_examples=200)
-@given(spec=specs(), data=st.data())
-def test_opened_after_some_steps_goes_on_as_the_whole_epoch(spec, data):
-    whole = open_epoch(spec, 2)
-    done = data.draw(st.integers(0, whole.num_global_steps))
-    start = min(done * spec.global_batch, spec.num_samples)
-    rest = open_epoch(spec, 2, start)
-    assert rest.num_global_steps == whole.num_global_steps - done
-    for number in range(rest.num_global_steps):
-        (ids, valid), (again, again_valid) = whole.global_step(done + number), rest.global_step(number)
-        assert ids.tolist() == again.tolist()
-        assert valid.tolist() == again_valid.tolist()
-
-
-@settings(max_examples=200)
-@given(spec=specs(), data=st.data())
-def test_rest_of_an_epoch_in_other_batches_is_exact(spec, data):
-    whole = open_epoch(spec, 2)
-    done = data.draw(st.integers(0, whole.num_global_steps))
-    start = min(done * spec.global_batch, spec.num_samples)
-    other = OrderSpec(
-        layout=spec.layout,
-        seed=spec.seed,
-        batch_size=data.draw(st.integers(1, 5)) * spec.canonical_nodes,
-        world_size=data.draw(st.integers(1, 4)),
-        canonical_nodes=spec.canonical_nodes,
-        shuffle=spec.shuffle,
-        window_samples=spec.window_samples,
-        tail="keep",
-    )
-    ids = [whole.global_step(number) for number in range(done)]
-    before = [row for rows, valid in ids for row in rows[valid].tolist()]
-    after = delivered(open_epoch(other, 2, start)).tolist()
-    assert sorted(before + after) == list(range(spec.num_samples))
 
 
 GOLDEN = {
