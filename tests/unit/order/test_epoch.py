@@ -179,10 +179,12 @@ def test_windows_of_any_size_are_exact(window_samples):
     assert np.array_equal(np.sort(delivered(open_epoch(spec, 0))), np.arange(samples))
 
 
-@pytest.mark.parametrize("shuffle", ["full", "window"])
-def test_fresh(shuffle):
+@pytest.mark.parametrize("shuffle, window_samples", [("full", None), ("window", None), ("window", 50)])
+def test_fresh(shuffle, window_samples):
     """Case O1: 20 shards, three epochs: three orders, of shards too, each reproducible."""
-    spec = OrderSpec(layout=layout(*[50] * 20), batch_size=50, shuffle=shuffle, tail="keep")
+    spec = OrderSpec(
+        layout=layout(*[50] * 20), batch_size=50, shuffle=shuffle, window_samples=window_samples, tail="keep"
+    )
     epochs = [delivered(open_epoch(spec, epoch)) for epoch in (0, 1, 2)]
     assert len({tuple(ids) for ids in epochs}) == 3
     assert len({tuple(dict.fromkeys((ids // 50).tolist())) for ids in epochs}) == 3
