@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch.utils.data import Dataset
 
-from headrace.contracts import ImageLimits, Missing, OnError
+from headrace.contracts import U64, ImageLimits, Missing, OnError
 from headrace.datasets.context import BatchContext
 from headrace.datasets.fields import FieldsArgument, parse_fields
 from headrace.datasets.plan import DecodeOptions, plan_sample
@@ -20,6 +20,7 @@ from headrace.datasets.shard_source import ShardSource
 from headrace.datasets.unrecorded import Unrecorded
 from headrace.engine import Pool
 from headrace.errors import OptionError
+from headrace.recipes.randomness import is_keyed, rng
 from headrace.shards import DatasetIndex, expand_urls
 
 
@@ -88,7 +89,10 @@ class ShardDataset(Dataset[Any]):
         return f"ShardDataset({len(self):,} samples in {num:,} shards, fields {names})"
 
     def __getitem__(self, index: int) -> Any:
-        """One sample, transformed; random transforms draw from torch's generator here.
+        """One sample, transformed.
+
+        Random transforms follow torch's generator here; inside of a dataset that a headrace loader iterates, they
+        follow `headrace.rng()`.
 
         Raises:
             IndexError: There is no such sample.
@@ -102,10 +106,8 @@ class ShardDataset(Dataset[Any]):
         ids = np.where(ids < 0, ids + len(self), ids)
         if len(ids) and not (ids.min() >= 0 and ids.max() < len(self)):
             raise IndexError(f"sample {', '.join(map(str, indices))} is out of range: there are {len(self):,}")
-        # The draws follow torch's generator, which torch's workers seed differently in each of them.
-        keys = torch.randint(-(2**63), 2**63 - 1, (len(ids),)).numpy().view(np.uint64)
         context = BatchContext(
-            keys=keys,
+            keys=draw_keys(len(ids)),
             allocate=np.empty,
             names=lambda: self.source.names(ids),
             recorder=Unrecorded(),
@@ -123,3 +125,15 @@ class ShardDataset(Dataset[Any]):
             options = DecodeOptions(allow_pickle=self.allow_pickle, limits=self.limits)
             self._program = SampleProgram(plan_sample(self.shape, self.transform, options), Pool(0), Unrecorded())
         return self._program
+
+
+def draw_keys(num: int) -> U64:
+    """Keys for samples that are asked for one by one, shape (num,).
+
+    Inside of a sample that a loader makes they go on from its numbers, so that they are the same whatever thread makes
+    it and two looks at one sample differ; elsewhere they follow torch's generator, which torch's workers seed
+    differently in each of them.
+    """
+    if is_keyed():
+        return rng().integers(0, 2**64, num, dtype=np.uint64)
+    return torch.randint(-(2**63), 2**63 - 1, (num,)).numpy().view(np.uint64)

@@ -1,4 +1,8 @@
-"""The work of a step for a map-style dataset that only Python knows: its items, then `collate_fn`."""
+"""The work of a step for a map-style dataset that only Python knows: its items, then `collate_fn`.
+
+Each item is made with `headrace.rng()` keyed by its sample; where the dataset makes all items of a batch in one call
+(`__getitems__`), by the first of them.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ from collections.abc import Mapping
 from time import perf_counter
 from typing import Any
 
+from headrace._base.hashing import sample_keys
 from headrace.contracts import Allocate, Recorder, Step
 from headrace.datasets.collate_rules import parse_rules
 from headrace.datasets.collate_samples import collate_samples
@@ -14,6 +19,7 @@ from headrace.loader.extras import append_extras
 from headrace.loader.made import BatchSizes, Made
 from headrace.loader.options import LoaderOptions
 from headrace.loader.pinning import pin
+from headrace.recipes.randomness import sample_randomness
 
 
 class MapWork:
@@ -36,7 +42,7 @@ class MapWork:
     def run(self, step: Step, fetched: None, allocate: Allocate) -> Made:
         """The batch of the step."""
         started = perf_counter()
-        samples, bad = self._samples(step.ids.tolist())
+        samples, bad = self._samples(step)
         self.recorder.add("dataset", perf_counter() - started, items=len(samples))
         valid = step.valid.copy()
         valid[bad] = False
@@ -53,15 +59,19 @@ class MapWork:
             return self.options.collate_fn(samples)
         return collate_samples(samples, self.rules, allocate)
 
-    def _samples(self, ids: list[int]) -> tuple[list[Any], list[int]]:
+    def _samples(self, step: Step) -> tuple[list[Any], list[int]]:
         """The samples of a step, and the rows that failed where those are to be skipped."""
+        draws = 0 if step.draws is None else step.draws
+        keys = sample_keys(self.options.seed, step.epoch, step.ids, draws=draws).tolist()
         if hasattr(self.dataset, "__getitems__"):
-            return list(self.dataset.__getitems__(ids)), []
+            with sample_randomness(keys[0]):
+                return list(self.dataset.__getitems__(step.ids.tolist())), []
         samples: list[Any] = []
         failed: list[tuple[int, Exception]] = []
-        for row, index in enumerate(ids):
+        for row, index in enumerate(step.ids.tolist()):
             try:
-                samples.append(self.dataset[index])
+                with sample_randomness(keys[row]):
+                    samples.append(self.dataset[index])
             except Exception as error:
                 error.add_note(f"headrace: sample {index} of {type(self.dataset).__name__}")
                 if self.options.on_error == "raise" or isinstance(error, OSError):

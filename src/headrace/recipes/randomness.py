@@ -66,6 +66,11 @@ def rng() -> np.random.Generator:
     return randomness.generator
 
 
+def is_keyed() -> bool:
+    """Whether a sample is being transformed here, so that `rng()` has numbers for it."""
+    return CURRENT.get(None) is not None
+
+
 def current() -> SampleRandomness:
     """The randomness of the sample that is being transformed in this context."""
     try:
