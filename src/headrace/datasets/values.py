@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -18,6 +18,10 @@ from headrace.recipes.randomness import sample_randomness
 
 Values: TypeAlias = Sequence[Any] | npt.NDArray[Any]
 """One value a row."""
+
+BLANKS: Mapping[str, Any] = {"integer": 0, "text": "", "bytes": b""}
+"""What stands in a row with a fault until a good row is put there, by kind; None where no value has a known shape.
+It stays where a batch has no good row, so that even then the batch is of the kind that all others are."""
 
 
 def python_values(values: Values) -> Sequence[Any]:
@@ -41,7 +45,7 @@ def decode_values(
     keys: U64,
     faults: RowFaults,
 ) -> Values:
-    """Values of one leaf, None for a row with a fault."""
+    """Values of one leaf; a blank for a row with a fault, None for one that lacks the field and may."""
     if isinstance(column, ByteColumn):
         numbers = _integers(column, entry)
         if numbers is not None and call is None:
@@ -65,14 +69,17 @@ def _integers(column: ByteColumn, entry: Entry) -> I64 | None:
 
 def _decode(column: ByteColumn, entry: Entry, allow_pickle: tuple[str, ...], faults: RowFaults) -> list[Any]:
     values: list[Any] = [None] * len(column.sizes)
+    blank = BLANKS.get(codecs.kind_of(entry.extensions[0]))
     for row, data in enumerate(row_bytes(column)):
-        if data is None or row in faults:
-            continue
-        extension = column.extensions[row] if column.extensions is not None else entry.extensions[0]
-        try:
-            values[row] = codecs.decode(extension, data, allow_pickle=allow_pickle)
-        except SampleError as error:
-            faults.add(row, error, entry.name)
+        if row in faults:
+            values[row] = blank
+        elif data is not None:
+            extension = column.extensions[row] if column.extensions is not None else entry.extensions[0]
+            try:
+                values[row] = codecs.decode(extension, data, allow_pickle=allow_pickle)
+            except SampleError as error:
+                faults.add(row, error, entry.name)
+                values[row] = blank
     return values
 
 
