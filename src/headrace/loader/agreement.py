@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from headrace.loader.mismatch import mismatch
-from headrace.loader.peers import Peers
 from headrace.loader.rendezvous import Record, Rendezvous, Verdict
 from headrace.order import Topology
 
@@ -22,6 +21,9 @@ SHORT_PATIENCE_S = 1.0
 GRACE_S = 2.0
 """How long a rank that is about to raise waits for the records of the others, so that it can name their values."""
 
+FIRST_LOOK = 2
+"""Looks are at the 2nd, 3rd, 5th, 9th, ... batch: few, and never late by more than what has been delivered."""
+
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.0005, 0.05
 """Between two looks at the store."""
 
@@ -30,21 +32,22 @@ class Agreement:
     """The openings of a loader on this rank, held against those of the other ranks.
 
     A rank counts its openings. It leaves word of each and waits a short while for the others to come to theirs of the
-    same number; where they have not come, it goes on and looks again when it asks for its 2nd, 3rd, 5th, 9th, ...
-    batch. At the same batches it looks whether some rank has left this opening after fewer batches and has opened the
-    next one: then the two are compared.
+    same number; where they have not come, it goes on and looks again at later batches. At the same batches it looks
+    whether some rank has left this opening after fewer batches and has opened the next one: then the two are compared.
 
     Args:
-        peers: The processes that share the loader.
+        find: Finds where the ranks meet; called at each opening, since a job may begin after the loader was made.
     """
 
-    def __init__(self, peers: Peers) -> None:
-        self.peers = peers
+    def __init__(self, find: Callable[[Topology], Rendezvous | None]) -> None:
+        self.find = find
         self.rendezvous: Rendezvous | None = None
         self.opening = -1
         self.facts: Mapping[str, Any] = {}
         self.asked = 0
         """Batches that were asked for since the last opening."""
+        self.next_look = FIRST_LOOK
+        """The batch at which this rank looks for the others again."""
         self.left_after: int | None = None
         """Batches that had been asked for when the opening before was left; None where that came to its end."""
         self.is_over = True
@@ -66,9 +69,9 @@ class Agreement:
         if self.asked == 0 and self.opening >= 0 and facts == self.facts:
             return  # an iterator that gave nothing is as good as none
         self.left_after = None if self.is_over else self.asked
-        self.opening, self.facts, self.asked = self.opening + 1, facts, 0
+        self.opening, self.facts, self.asked, self.next_look = self.opening + 1, facts, 0, FIRST_LOOK
         self.is_over, self.is_settled = False, True
-        self.rendezvous = self.peers.rendezvous(topology)
+        self.rendezvous = self.find(topology)
         self._guarded(self._arrive)
 
     def asks(self) -> None:
@@ -78,7 +81,8 @@ class Agreement:
             RankMismatchError: Another rank has opened a different epoch.
         """
         self.asked += 1
-        if self.rendezvous is not None and self.asked > 1 and (self.asked - 1) & (self.asked - 2) == 0:
+        if self.asked == self.next_look:
+            self.next_look = 2 * self.asked - 1
             self._guarded(self._look)
 
     def ended(self) -> None:

@@ -157,7 +157,7 @@ class DataLoader(TorchAttributes, Generic[T]):
             decode=DecodeOptions(fuse=fuse, memory_format=memory_format, exif=exif, dct_scaling=dct_scaling),
         )
         self._topology = read_topology(topology)
-        self._agreement = Agreement(Peers(self._topology))
+        self._agreement = Agreement(Peers(self._topology).rendezvous)
         self._progress = Progress()
         self._stats = Stats()
         self._run: Run | None = None
@@ -306,7 +306,7 @@ class DataLoader(TorchAttributes, Generic[T]):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._agreement = Agreement(Peers(self._topology))
+        self._agreement = Agreement(Peers(self._topology).rendezvous)
         self._stats = Stats()
 
     def _running(self) -> Run:
