@@ -34,6 +34,10 @@ But Patarin's pairs tell four from chance in a single permutation of 65,536 elem
 eight in 30,000 of 2,048; ten they do not."""
 
 
+BLOCK = 1 << 15
+"""Positions that are computed together: arrays that stay in the processor's cache take half the time."""
+
+
 class Permutation(Protocol):
     """A bijection of [0, size), or several of the same size."""
 
@@ -79,6 +83,14 @@ class FeistelPermutation:
 
     def at(self, positions: I64, which: I64 | int = 0) -> I64:
         """Elements at these positions."""
+        elements = np.empty_like(positions)
+        for first in range(0, len(positions), BLOCK):
+            part = slice(first, first + BLOCK)
+            elements[part] = self._walk(positions[part], which if isinstance(which, int) else which[part])
+        return elements
+
+    def _walk(self, positions: I64, which: I64 | int) -> U64:
+        """Through the network, and again where the value lies outside."""
         round_keys = self._round_keys[:, which]
         values = self._network(positions.astype(np.uint64), round_keys)
         outside = np.flatnonzero(values >= np.uint64(self.size))
@@ -86,7 +98,7 @@ class FeistelPermutation:
             walked = self._network(values[outside], round_keys if round_keys.ndim == 1 else round_keys[:, outside])
             values[outside] = walked
             outside = outside[walked >= np.uint64(self.size)]
-        return values.astype(np.int64)
+        return values
 
     def _network(self, values: U64, round_keys: U64) -> U64:
         """One pass: each round changes one half by a hash of the other, the halves taking turns.

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from headrace.errors import OrderError
 from headrace.order.permutation import (
+    BLOCK,
     LARGEST_SIZE,
     STORED_BELOW,
     FeistelPermutation,
@@ -47,6 +48,15 @@ def test_any_position_alone_is_as_in_the_whole(size, key, split):
     position = int(split * (size - 1))
     elements = permutation(size, key).at(np.arange(size, dtype=np.int64))
     assert permutation(size, key).at(np.array([position], dtype=np.int64))[0] == elements[position]
+
+
+@pytest.mark.parametrize("num", [BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK + 5])
+def test_many_positions_are_computed_in_blocks(num):
+    many, places = permutations(10**9, np.array([3, 4], dtype=np.uint64)), np.arange(num) * 1000
+    which = np.arange(num) % 2
+    together = many.at(places, which)
+    assert np.array_equal(together[which == 0], permutation(10**9, 3).at(places[which == 0]))
+    assert np.array_equal(together[which == 1], permutation(10**9, 4).at(places[which == 1]))
 
 
 @given(size=st.integers(1, 3000) | st.integers(1, LARGEST_SIZE), data=st.data())
