@@ -174,12 +174,11 @@ def opened(shard: str) -> Iterator[int]:
         os.close(fd)
 
 
-def index_paths(shard: str, facts: os.stat_result) -> list[str]:
-    """Where the index of a shard may lie: beside it, or in the cache folder."""
-    paths = [shard + SUFFIX]
+def index_paths(shard: str, facts: os.stat_result) -> Iterator[str]:
+    """Where the index of a shard may lie: beside it, or in the cache folder, which is looked for only then."""
+    yield shard + SUFFIX
     with contextlib.suppress(HeadraceError):
-        paths.append(str(cached_index_path(shard, facts)))
-    return paths
+        yield str(cached_index_path(shard, facts))
 
 
 def cached_index_path(shard: str, facts: os.stat_result) -> Path:
