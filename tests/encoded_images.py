@@ -80,7 +80,7 @@ def column(files: Sequence[bytes | None]) -> ByteColumn:
     return ByteColumn(
         addresses=np.array([array.ctypes.data for array in arrays], np.uint64) * present,
         sizes=np.array([array.size for array in arrays], np.uint64) * present,
-        present=present,
+        absent=np.flatnonzero(~present),
         owner=arrays,
     )
 

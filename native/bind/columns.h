@@ -3,6 +3,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <initializer_list>
 #include <span>
 #include <utility>
 #include <vector>
@@ -18,11 +19,17 @@ std::span<const T> view(const Input<T>& array) {
 }
 
 // An array that owns the vector's memory: nothing is copied.
-template <typename T>
-nanobind::ndarray<nanobind::numpy, T, nanobind::ndim<1>> to_numpy(std::vector<T> values) {
+template <typename T, typename... Options>
+auto to_numpy(std::vector<T> values, std::initializer_list<size_t> shape) {
   auto* kept = new std::vector<T>(std::move(values));
   nanobind::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nanobind::ndarray<nanobind::numpy, T, nanobind::ndim<1>>(kept->data(), {kept->size()}, owner);
+  return nanobind::ndarray<nanobind::numpy, T, Options...>(kept->data(), shape, owner);
+}
+
+template <typename T>
+auto to_numpy(std::vector<T> values) {
+  const size_t count = values.size();
+  return to_numpy<T, nanobind::ndim<1>>(std::move(values), {count});
 }
 
 }  // namespace headrace

@@ -75,6 +75,14 @@ nb::object params_of(nb::handle self) {
   return array_of(reinterpret_cast<const int32_t*>(params.data()), {params.size(), Report::Params{}.size()}, self);
 }
 
+nb::list failed_of(const Report& report) {
+  nb::list failed;
+  for (size_t row = 0; row < report.status().size(); ++row) {
+    if (report.status()[row] != static_cast<uint8_t>(Status::ok)) failed.append(row);
+  }
+  return failed;
+}
+
 const std::string& message_of(const Report& report, int64_t row) {
   if (row < 0 || static_cast<size_t>(row) >= report.status().size()) {
     refuse("row must lie in 0.." + std::to_string(report.status().size()) + " (exclusive), got " + std::to_string(row));
@@ -84,7 +92,7 @@ const std::string& message_of(const Report& report, int64_t row) {
 
 std::unique_ptr<Report> python_run_jpegs(PythonPool& pool, const Geometry& geometry, const InputArray& addresses,
                                          const InputArray& sizes, const InputArray& keys, const OutputArray& out,
-                                         const InputArray& rows, const std::optional<InputArray>& lut,
+                                         const std::optional<InputArray>& rows, const std::optional<InputArray>& lut,
                                          const std::optional<InputArray>& boxes, const std::optional<InputArray>& flips,
                                          bool channels_last) {
   const JpegInputs jpegs = checked_jpegs(addresses, sizes);
@@ -98,7 +106,7 @@ std::unique_ptr<Report> python_run_jpegs(PythonPool& pool, const Geometry& geome
 std::unique_ptr<Report> python_run_pixels(PythonPool& pool, const Geometry& geometry, const InputArray& addresses,
                                           const InputArray& heights, const InputArray& widths,
                                           const InputArray& strides, const InputArray& keys, const OutputArray& out,
-                                          const InputArray& rows, const std::optional<InputArray>& lut,
+                                          const std::optional<InputArray>& rows, const std::optional<InputArray>& lut,
                                           const std::optional<InputArray>& boxes,
                                           const std::optional<InputArray>& flips, bool channels_last) {
   const PixelInputs pixels = checked_pixels(addresses, heights, widths, strides);
@@ -196,15 +204,17 @@ void bind_classes(nb::module_& module) {
   nb::class_<Report>(module, "BatchReport")
       .def_prop_ro("status", &status_of)
       .def_prop_ro("params", &params_of)
+      .def_prop_ro("failed", &failed_of)
       .def("message", &message_of, "row"_a);
 }
 
 void bind_functions(nb::module_& module) {
   const DecodeLimits limits;
   module.def("run_jpegs", &python_run_jpegs, "pool"_a, "geometry"_a, "addresses"_a, "sizes"_a, "keys"_a, "out"_a,
-             "rows"_a, "lut"_a = nb::none(), "boxes"_a = nb::none(), "flips"_a = nb::none(), "channels_last"_a = false);
+             "rows"_a = nb::none(), "lut"_a = nb::none(), "boxes"_a = nb::none(), "flips"_a = nb::none(),
+             "channels_last"_a = false);
   module.def("run_pixels", &python_run_pixels, "pool"_a, "geometry"_a, "addresses"_a, "heights"_a, "widths"_a,
-             "strides"_a, "keys"_a, "out"_a, "rows"_a, "lut"_a = nb::none(), "boxes"_a = nb::none(),
+             "strides"_a, "keys"_a, "out"_a, "rows"_a = nb::none(), "lut"_a = nb::none(), "boxes"_a = nb::none(),
              "flips"_a = nb::none(), "channels_last"_a = false);
   module.def("decode_full", &python_decode_full, "pool"_a, "addresses"_a, "sizes"_a, "apply_exif"_a = false,
              "max_pixels"_a = limits.pixels, "max_scans"_a = limits.scans,

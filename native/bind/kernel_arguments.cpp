@@ -74,8 +74,14 @@ size_t length_of(const InputArray& array, const char* name) {
   return array.shape(0);
 }
 
-const int64_t* checked_row_numbers(const InputArray& rows, size_t count, size_t num_rows) {
-  const auto* numbers = elements<int64_t>(rows, "rows", "int64", count);
+// Null for image i to row i.
+const int64_t* checked_row_numbers(const std::optional<InputArray>& rows, size_t count, size_t num_rows) {
+  if (!rows) {
+    if (count > num_rows)
+      refuse("out has " + std::to_string(num_rows) + " rows for " + std::to_string(count) + " images");
+    return nullptr;
+  }
+  const auto* numbers = elements<int64_t>(*rows, "rows", "int64", count);
   std::vector<bool> taken(num_rows);
   for (size_t i = 0; i < count; ++i) {
     if (numbers[i] < 0 || static_cast<size_t>(numbers[i]) >= num_rows) {
@@ -188,8 +194,9 @@ RowInputs checked_rows(const Geometry& geometry, size_t count, const InputArray&
   return inputs;
 }
 
-Destination checked_destination(const Geometry& geometry, size_t count, const OutputArray& out, const InputArray& rows,
-                                const std::optional<InputArray>& lut, bool channels_last) {
+Destination checked_destination(const Geometry& geometry, size_t count, const OutputArray& out,
+                                const std::optional<InputArray>& rows, const std::optional<InputArray>& lut,
+                                bool channels_last) {
   const bool has_shape = out.ndim() == 4 && out.shape(channels_last ? 3 : 1) == 3 && is_c_contiguous(out);
   if (!has_shape) {
     refuse(std::string("out must be C-contiguous of shape ") + (channels_last ? "(B, H, W, 3)" : "(B, 3, H, W)") +

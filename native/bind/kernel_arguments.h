@@ -32,7 +32,8 @@ PixelInputs checked_pixels(const InputArray& addresses, const InputArray& height
 RowInputs checked_rows(const Geometry& geometry, size_t count, const InputArray& keys,
                        const std::optional<InputArray>& boxes, const std::optional<InputArray>& flips);
 
-Destination checked_destination(const Geometry& geometry, size_t count, const OutputArray& out, const InputArray& rows,
-                                const std::optional<InputArray>& lut, bool channels_last);
+Destination checked_destination(const Geometry& geometry, size_t count, const OutputArray& out,
+                                const std::optional<InputArray>& rows, const std::optional<InputArray>& lut,
+                                bool channels_last);
 
 }  // namespace headrace

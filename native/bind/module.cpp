@@ -7,7 +7,9 @@ NB_MODULE(_native, module) {
   nanobind::set_leak_warnings(false);
   headrace::GilReleased::watch_exit();
   headrace::bind_tar(module);
+  headrace::bind_locate(module);
   headrace::bind_io(module);
+  headrace::bind_read_plan(module);
   headrace::bind_kernel(module);
   headrace::bind_resample(module);
   headrace::bind_text(module);

@@ -10,17 +10,16 @@ namespace nb = nanobind;
 namespace headrace {
 namespace {
 
-auto parse_integers(const Input<uint64_t>& addresses, const Input<uint64_t>& sizes) {
+nb::object parse_integers(const Input<uint64_t>& addresses, const Input<uint64_t>& sizes) {
   const size_t count = addresses.size();
   if (sizes.size() != count) throw std::invalid_argument("addresses and sizes must have one length");
-  std::vector<int64_t> values(count);
-  std::vector<uint8_t> good(count);
+  std::vector<int64_t> values;
   for (size_t i = 0; i < count; ++i) {
     const auto number = text::parse_integer(reinterpret_cast<const uint8_t*>(addresses.data()[i]), sizes.data()[i]);
-    good[i] = number.has_value();
-    values[i] = number.value_or(0);
+    if (!number) return nb::none();
+    values.push_back(*number);
   }
-  return nb::make_tuple(to_numpy(std::move(values)), to_numpy(std::move(good)));
+  return nb::cast(to_numpy(std::move(values)));
 }
 
 }  // namespace

@@ -12,9 +12,7 @@ struct Ranges {
   std::span<const uint64_t> addresses;
 };
 
-// Status of each range: 0 read, > 0 errno, kEnded where the file ended before the range did.
-inline constexpr int32_t kEnded = -1;
-
+// Status of each range: 0, or why it was not read (`io/pread.h`).
 void read_ranges(const Ranges& ranges, int32_t* status);
 
 }  // namespace headrace::io

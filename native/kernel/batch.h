@@ -15,7 +15,7 @@ struct Destination {
   bool channels_last;
   int element_size;     // 1, 2 or 4
   const void* lut;      // (3, 256) elements, or null to copy bytes
-  const int64_t* rows;  // the row of each image; no row twice
+  const int64_t* rows;  // the row of each image, no row twice; null: image i is row i
 };
 
 // What is known of each image beside its bytes. Null where all rows are left to the draws.

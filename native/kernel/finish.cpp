@@ -14,7 +14,8 @@ size_t row_bytes(const Destination& destination) {
 }
 
 uint8_t* row_of(const Destination& destination, size_t index) {
-  return destination.data + row_bytes(destination) * static_cast<size_t>(destination.rows[index]);
+  const size_t row = destination.rows == nullptr ? index : static_cast<size_t>(destination.rows[index]);
+  return destination.data + row_bytes(destination) * row;
 }
 
 // The needed part, in coordinates of the cropped image.

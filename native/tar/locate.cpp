@@ -42,16 +42,37 @@ bool locate(const IndexColumns& index, std::span<const int64_t> samples, std::sp
   return true;
 }
 
-bool locate_rows(const LocateRows& rows, const Located& out) {
+bool locate_rows(const Rows& rows, size_t entry, const LocatedRows& out) {
   for (size_t i = 0; i < rows.samples.size(); ++i) {
-    const Located row{out.offsets + i, out.sizes + i, out.choices + i};
-    if (rows.shards[i] < 0) {
-      *row.offsets = 0, *row.sizes = 0, *row.choices = -1;
-      continue;
-    }
-    const size_t shard = static_cast<size_t>(rows.shards[i]);
-    if (shard >= rows.indexes.size()) return false;
-    if (!locate(rows.indexes[shard], rows.samples.subspan(i, 1), rows.wanted[shard], row)) return false;
+    const Located row{out.fields.offsets + i, out.fields.sizes + i, out.fields.choices + i};
+    *row.offsets = 0, *row.sizes = 0, *row.choices = -1, out.fds[i] = -1;
+    if (rows.places[i] < 0) continue;
+    const size_t place = static_cast<size_t>(rows.places[i]);
+    if (place >= rows.shards.size()) return false;
+    const ShardFields* shard = rows.shards[place];
+    if (shard == nullptr) continue;
+    if (entry >= shard->wanted.size()) return false;
+    if (!locate(shard->index, rows.samples.subspan(i, 1), shard->wanted[entry], row)) return false;
+    if (*row.choices >= 0) out.fds[i] = shard->fd;
+  }
+  return true;
+}
+
+bool place_samples(std::span<const int64_t> ends, std::span<const int64_t> ids, Placed& out) {
+  std::vector<int64_t> shard_of_row;
+  shard_of_row.reserve(ids.size());
+  for (const int64_t id : ids) {
+    if (id < 0 || ends.empty() || id >= ends.back()) return false;
+    shard_of_row.push_back(std::upper_bound(ends.begin(), ends.end(), id) - ends.begin());
+  }
+  out.shards = shard_of_row;
+  std::sort(out.shards.begin(), out.shards.end());
+  out.shards.erase(std::unique(out.shards.begin(), out.shards.end()), out.shards.end());
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const int64_t shard = shard_of_row[i];
+    const auto place = std::lower_bound(out.shards.begin(), out.shards.end(), shard) - out.shards.begin();
+    out.places.push_back(static_cast<int32_t>(place));
+    out.samples.push_back(ids[i] - (shard == 0 ? 0 : ends[static_cast<size_t>(shard) - 1]));
   }
   return true;
 }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace headrace::tar {
 
@@ -24,15 +25,37 @@ struct Located {
 bool locate(const IndexColumns& index, std::span<const int64_t> samples, std::span<const uint32_t> wanted,
             const Located& out);
 
-// The same for samples of several shards: row i is sample `samples[i]` of shard `shards[i]` (-1: of none, nothing is
-// found), and `wanted` gives the field numbers for each shard.
-struct LocateRows {
-  std::span<const IndexColumns> indexes;
-  std::span<const std::span<const uint32_t>> wanted;
-  std::span<const int32_t> shards;
+// A shard as it is read from: its descriptor, its index, and the numbers of the wanted fields, best first, for each
+// entry.
+struct ShardFields {
+  int32_t fd;
+  IndexColumns index;
+  std::vector<std::vector<uint32_t>> wanted;
+};
+
+// Row i is sample `samples[i]` of shard `shards[i]`; -1, or a shard that is null, means of none: nothing is found.
+struct Rows {
+  std::span<const ShardFields* const> shards;
+  std::span<const int32_t> places;
   std::span<const int64_t> samples;
 };
 
-bool locate_rows(const LocateRows& rows, const Located& out);
+// The field of one entry for every row, as `locate` has it, and its shard's descriptor, -1 where there is nothing.
+struct LocatedRows {
+  int32_t* fds;
+  Located fields;
+};
+
+bool locate_rows(const Rows& rows, size_t entry, const LocatedRows& out);
+
+// Which of some shards, of which the i-th ends before sample `ends[i]`, hold these samples: their numbers, rising; for
+// each sample the place of its shard among them, and its number in there. False where a sample is in none.
+struct Placed {
+  std::vector<int64_t> shards;
+  std::vector<int32_t> places;
+  std::vector<int64_t> samples;
+};
+
+bool place_samples(std::span<const int64_t> ends, std::span<const int64_t> ids, Placed& out);
 
 }  // namespace headrace::tar

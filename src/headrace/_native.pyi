@@ -22,6 +22,25 @@ def read_ranges(
     destinations are neighbours too are joined into one read). Returns one int32 a range: 0 ok, > 0 errno,
     -1 the file ended before the range did."""
 
+class ReadPlan:
+    """Reads that get ranges of open files into one arena, by file and offset, close neighbours together.
+
+    `fds`, `offsets` and `sizes` have one shape of two axes; below 0 stands a descriptor where there is no range.
+    """
+
+    def __init__(
+        self, fds: npt.NDArray[np.int32], offsets: npt.NDArray[np.uint64], sizes: npt.NDArray[np.uint64]
+    ) -> None: ...
+    @property
+    def size_bytes(self) -> int:
+        """Size of the arena."""
+    @property
+    def reads(self) -> list[tuple[int, int, int, int]]:
+        """Descriptor, offset in the file, size and place in the arena of each read."""
+    def read(self, arena: npt.NDArray[np.uint8]) -> tuple[npt.NDArray[np.uint64], dict[int, int]]:
+        """Reads, with the GIL released: the address of each range (0 where there is none), and of those that failed
+        an errno, or -1 where the file ended before the range did, by their place in the flattened table."""
+
 def open_files(paths: Sequence[bytes]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint64], npt.NDArray[np.int32]]:
     """Opens N files for reading: (descriptors or -1, sizes in bytes, errno or 0). Directories give EISDIR."""
 
@@ -67,18 +86,44 @@ def locate(
     """For each sample the member whose field comes first in `wanted`: offsets, sizes, positions in `wanted` (-1 where
     there is none). Raises IndexError where a sample or the index is out of bounds."""
 
-def locate_rows(
-    pointers: npt.NDArray[np.uint64],
-    wanted: npt.NDArray[np.uint32],
-    shards: npt.NDArray[np.int32],
-    samples: npt.NDArray[np.int64],
-) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], npt.NDArray[np.int32]]:
-    """`locate` for rows of several shards at once, with the GIL released.
+class ShardFields:
+    """An open shard as `locate_rows` reads it: its descriptor, the columns of its index, which it keeps alive, and for
+    each entry the numbers of its fields in this shard, best first."""
 
-    `pointers` has a row a shard, shape (shards, 6): address and length of `starts`, addresses of `offsets`, `sizes` and
-    `field_ids`, and the length of these three. `wanted`, shape (shards, names), gives each shard's field numbers. Row
-    i is `samples[i]` of `shards[i]`; -1 means of none: nothing is found. Raises IndexError where something is out of
-    bounds."""
+    def __init__(
+        self,
+        fd: int,
+        starts: npt.NDArray[np.uint32],
+        offsets: npt.NDArray[np.uint64],
+        sizes: npt.NDArray[np.uint64],
+        field_ids: npt.NDArray[np.uint32],
+        wanted: Sequence[npt.NDArray[np.uint32]],
+    ) -> None: ...
+
+def place_samples(
+    ends: npt.NDArray[np.int64], ids: npt.NDArray[np.int64]
+) -> tuple[list[int], npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+    """The shards that hold these samples, numbered through all shards, of which the i-th ends before sample `ends[i]`:
+    their numbers, rising; for each sample the place of its shard in that list, and its number inside the shard. Raises
+    IndexError where a sample is in none."""
+
+def locate_rows(
+    shards: Sequence[ShardFields | None],
+    num_entries: int,
+    places: npt.NDArray[np.int32],
+    samples: npt.NDArray[np.int64],
+) -> tuple[
+    npt.NDArray[np.int32],
+    npt.NDArray[np.uint64],
+    npt.NDArray[np.uint64],
+    npt.NDArray[np.int32],
+    list[npt.NDArray[np.int64]],
+]:
+    """`locate` for every entry and row: row i is sample `samples[i]` of `shards[places[i]]`. A place of -1, or None in
+    place of a shard, means that nothing is found.
+
+    Returns descriptors (-1 where nothing is found), offsets, sizes, choices, each of shape (entries, rows), and for
+    each entry the rows where nothing is found. Raises IndexError where something is out of bounds."""
 
 # --- bind/kernel.cpp (owner: kernel) -------------------------------------------------------------------------------
 
@@ -151,6 +196,9 @@ class BatchReport:
         """Drawn geometry, shape (rows, 8): image height, image width (after EXIF where applied), top, left, height,
         width of the crop box in the coordinates of what is cropped (the image, or the resized image), flip (0/1),
         EXIF orientation (1 where ignored)."""
+    @property
+    def failed(self) -> list[int]:
+        """The rows that are not OK, rising."""
     def message(self, row: int) -> str:
         """What the decoder said of a row; empty where it is OK."""
 
@@ -161,13 +209,13 @@ def run_jpegs(
     sizes: npt.NDArray[np.uint64],
     keys: npt.NDArray[np.uint64],
     out: npt.NDArray[Any],
-    rows: npt.NDArray[np.int64],
+    rows: npt.NDArray[np.int64] | None = None,
     lut: npt.NDArray[Any] | None = None,
     boxes: npt.NDArray[np.int32] | None = None,
     flips: npt.NDArray[np.uint8] | None = None,
     channels_last: bool = False,
 ) -> BatchReport:
-    """Decodes N JPEGs straight into `out[rows[i]]`.
+    """Decodes N JPEGs straight into `out[rows[i]]`; without `rows` into the first N rows.
 
     `out` is C-contiguous of shape (B, 3, H, W), or (B, H, W, 3) with `channels_last`; it may have 1-, 2- or 4-byte
     elements. Where these are not uint8, `lut` (shape (3, 256), same element size) maps every channel value; with
@@ -184,7 +232,7 @@ def run_pixels(
     strides: npt.NDArray[np.int64],
     keys: npt.NDArray[np.uint64],
     out: npt.NDArray[Any],
-    rows: npt.NDArray[np.int64],
+    rows: npt.NDArray[np.int64] | None = None,
     lut: npt.NDArray[Any] | None = None,
     boxes: npt.NDArray[np.int32] | None = None,
     flips: npt.NDArray[np.uint8] | None = None,
@@ -240,8 +288,6 @@ def lay_out_pixels(
 
 # --- bind/text.cpp (owner: codecs) ---------------------------------------------------------------------------------
 
-def parse_integers(
-    addresses: npt.NDArray[np.uint64], sizes: npt.NDArray[np.uint64]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
-    """Decimal numbers of N texts, and 1 where a text plainly is one: white space, sign, one to 18 digits, white space.
-    0 where Python has to judge."""
+def parse_integers(addresses: npt.NDArray[np.uint64], sizes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64] | None:
+    """The decimal numbers of N texts: white space, sign, one to 18 digits, white space. None where any text is not
+    plainly one, and Python has to judge."""

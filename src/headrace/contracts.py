@@ -28,6 +28,9 @@ Missing: TypeAlias = Literal["raise", "skip", "none"]
 Exif: TypeAlias = Literal["ignore", "apply"]
 """Whether the EXIF orientation turns the pixels. Ignoring it is what Pillow and torchvision's ImageFolder do."""
 
+NO_ROWS: I64 = np.empty(0, dtype=np.int64)
+NO_ROWS.flags.writeable = False
+
 Allocate: TypeAlias = Callable[[Sequence[int], npt.DTypeLike], npt.NDArray[Any]]
 """`allocate(shape, dtype)` gives a C-contiguous, uninitialised array whose memory is a lease: it goes back to its
 ring when the last array or tensor that looks at it is gone."""
@@ -68,14 +71,24 @@ class ByteColumn:
     """Address of the first byte of each row, shape (rows,)."""
     sizes: U64
     """Size of each row in bytes, shape (rows,)."""
-    present: Bools
-    """False where the sample lacks the field (address and size are 0 there), shape (rows,)."""
     owner: object
     """Keeps the memory alive."""
-    extensions: Sequence[str] | None = None
-    """Extension of each row without the dot, where an entry has alternatives (`jpg;png`)."""
+    absent: I64 = field(default_factory=lambda: NO_ROWS)
+    """Rows that lack the field (address and size are 0 there), rising, shape (absent rows,)."""
+    choices: I32 | None = None
+    """Which extension of its entry each row has, where the entry has alternatives (`jpg;png`), shape (rows,); -1 where
+    it has none."""
     faults: Mapping[int, Exception] = field(default_factory=dict)
-    """Rows whose bytes cannot be had, where the source was told to go on; nothing of them is present."""
+    """Rows whose bytes cannot be had, where the source was told to go on; all of them are absent."""
+
+    @property
+    def present(self) -> I64:
+        """Rows that have the field, rising, shape (present rows,)."""
+        return np.delete(np.arange(len(self.sizes), dtype=np.int64), self.absent)
+
+    def take(self, rows: I64) -> ByteColumn:
+        """The bytes of some rows that have the field, as a column of their own."""
+        return ByteColumn(addresses=self.addresses[rows], sizes=self.sizes[rows], owner=self.owner)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

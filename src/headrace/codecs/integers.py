@@ -36,10 +36,9 @@ def decode_integers(column: ByteColumn) -> I64 | None:
     Returns:
         Shape (rows,); None where a row is absent or not plainly a number, and `decode_integer` has to say more.
     """
-    if not column.present.all():
+    if len(column.absent):
         return None
-    values, good = _native.parse_integers(column.addresses, column.sizes)
-    return values if good.all() else None
+    return _native.parse_integers(column.addresses, column.sizes)
 
 
 def encode_integer(extension: str, value: Any) -> bytes:

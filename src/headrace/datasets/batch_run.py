@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from time import perf_counter
 
-import numpy as np
-
-from headrace.contracts import I64, ByteColumn, Column, ValueColumn
+from headrace.contracts import ByteColumn, Column, ValueColumn
 from headrace.datasets.context import BatchContext
 from headrace.datasets.faults import RowFaults
 from headrace.datasets.fields import SampleShape
@@ -43,11 +40,11 @@ class BatchRun:
         """Notes the rows of a column that could not be had, and those that lack it where that is a fault."""
         for row, error in column.faults.items():
             self.faults.add(row, error, name)
-        if self.context.policy.missing == "none" or column.present.all():
+        if self.context.policy.missing == "none":
             return
-        for absent in np.flatnonzero(~column.present):
+        for row in column.absent.tolist():
             remedy = 'missing="skip" leaves such samples out, missing="none" gives None in its place'
-            self.faults.add(int(absent), MissingFieldError("a sample lacks a field", remedy=remedy), name)
+            self.faults.add(row, MissingFieldError("a sample lacks a field", remedy=remedy), name)
 
     def bytes_of(self, name: str) -> ByteColumn:
         """The column of an image field."""
@@ -56,18 +53,11 @@ class BatchRun:
             raise TypeError(f"the image field {name!r} comes as values, not as bytes")
         return column
 
-    def lacking(self, name: str) -> I64:
+    def lacking(self, name: str) -> list[int]:
         """Rows that lack a field where that is no fault: None is delivered in its place."""
-        present = self.bytes_of(name).present
-        if present.all() or self.context.policy.missing != "none":
-            return np.empty(0, dtype=np.int64)
-        return np.flatnonzero(~present)
+        return self.bytes_of(name).absent.tolist() if self.context.policy.missing == "none" else []
 
-    @contextmanager
-    def timed(self, stage: str, num_rows: int | None = None) -> Iterator[None]:
-        """Records what is done inside the block as one piece of work of a stage."""
-        started = perf_counter()
-        yield
-        self.context.recorder.add(
-            stage, perf_counter() - started, items=self.num_rows if num_rows is None else num_rows
-        )
+    def record(self, stage: str, started_s: float, num_rows: int | None = None) -> None:
+        """Records what was done since `started_s` as one piece of work of a stage, over all rows or some."""
+        items = self.num_rows if num_rows is None else num_rows
+        self.context.recorder.add(stage, perf_counter() - started_s, items=items)

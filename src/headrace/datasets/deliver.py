@@ -21,19 +21,19 @@ def deliver_leaves(
     """A batch whose leaves are collated one by one; image leaves are collated already."""
     valid = faults.settle(context)
     started = perf_counter()
-    bad, good = faults.bad_rows(), faults.good_rows()
-    repaired = [
-        repeat_good_rows(leaf if place in images else list(leaf), bad, good) if bad else leaf
-        for place, leaf in enumerate(leaves)
-    ]
+    if faults.errors:
+        bad, good = faults.bad_rows(), faults.good_rows()
+        leaves = [
+            repeat_good_rows(leaf if place in images else list(leaf), bad, good) for place, leaf in enumerate(leaves)
+        ]
     if context.policy.wants_samples:
-        plain = [python_values(leaf) for leaf in repaired]
+        plain = [python_values(leaf) for leaf in leaves]
         samples = [shape.build([leaf[row] for leaf in plain]) for row in range(faults.num_rows)]
         batch = context.policy.put_together(samples, context.allocate)
     else:
         done = [
             collate_leaf(leaf, context.policy.rule_of(entry.name), entry.name, context.allocate)
-            for entry, leaf in zip(shape.entries, repaired, strict=True)
+            for entry, leaf in zip(shape.entries, leaves, strict=True)
         ]
         # As default_collate has it: a batch of tuples is a list.
         batch = done if shape.shape == "tuple" else shape.build(done)

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import xxhash
 
 from headrace.contracts import I64, Allocate, ByteColumn, Column, Layout, SampleName, ValueColumn
@@ -61,24 +60,23 @@ class FileSource:
             StorageError: A file cannot be opened or read; the error names it.
         """
         read = read_files([self.path(index) for index in ids.tolist()], allocate)
-        self._check(ids, read.codes)
-        column = ByteColumn(
-            addresses=read.addresses, sizes=read.sizes, present=np.ones(len(ids), dtype=np.bool_), owner=read.arena
-        )
+        if read.failed:
+            raise self._error(ids, *min(read.failed.items()))
+        column = ByteColumn(addresses=read.addresses, sizes=read.sizes, owner=read.arena)
         return {self.field: column, self.label_field: ValueColumn(values=self.labels[ids])}
 
     def names(self, ids: I64) -> Sequence[SampleName]:
         """The paths."""
         return [SampleName(shard=None, key=os.fsdecode(self.path(int(index)))) for index in ids]
 
-    def _check(self, ids: I64, codes: npt.NDArray[np.int32]) -> None:
-        for row in np.flatnonzero(codes):
-            code, path = int(codes[row]), os.fsdecode(self.path(int(ids[row])))
-            reason = "it became shorter while it was read" if code == ENDED_EARLY else os.strerror(code)
-            raise StorageError(
-                f"cannot read {path}: {reason}",
-                path=path,
-                stage="fetch",
-                remedy="Check the file; a dataset that changes while it is trained on is not supported",
-                retryable=code not in FOR_GOOD,
-            )
+    def _error(self, ids: I64, row: int, code: int) -> StorageError:
+        """What the file of a row that could not be read says."""
+        path = os.fsdecode(self.path(int(ids[row])))
+        reason = "it became shorter while it was read" if code == ENDED_EARLY else os.strerror(code)
+        return StorageError(
+            f"cannot read {path}: {reason}",
+            path=path,
+            stage="fetch",
+            remedy="Check the file; a dataset that changes while it is trained on is not supported",
+            retryable=code not in FOR_GOOD,
+        )

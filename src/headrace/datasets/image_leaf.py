@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import perf_counter
 from typing import Any
 
 from headrace.contracts import I64, Fault
@@ -18,11 +19,10 @@ class ImageLeaf:
 
     def run(self, batch: BatchRun) -> Any:
         """The leaf, where Python has no part in it: one native call for the whole batch."""
-        context = batch.context
-        with batch.timed("decode"):
-            rows = self.program.run(
-                batch.bytes_of(self.name), context.keys, context.allocate, ragged=context.policy.ragged(self.name)
-            )
+        context, started_s = batch.context, perf_counter()
+        column = batch.bytes_of(self.name)
+        rows = self.program.run(column, context.keys, context.allocate, ragged=context.policy.ragged(self.name))
+        batch.record("decode", started_s)
         return self._delivered(rows, batch)
 
     def portions(self, batch: BatchRun) -> list[I64]:
@@ -31,9 +31,10 @@ class ImageLeaf:
 
     def start(self, batch: BatchRun, rows: I64) -> list[Any]:
         """Images of some rows as the Python part wants them; a fault, or None where it lacks, stands in its row."""
-        with batch.timed("decode", len(rows)):
-            images = self.program.start(batch.bytes_of(self.name), batch.context.keys, batch.context.allocate, rows)
-        lacking = set(batch.lacking(self.name).tolist())
+        started_s = perf_counter()
+        images = self.program.start(batch.bytes_of(self.name), batch.context.keys, batch.context.allocate, rows)
+        batch.record("decode", started_s, len(rows))
+        lacking = set(batch.lacking(self.name))
         images = [None if isinstance(image, Fault) and image.row in lacking else image for image in images]
         self._note([image for image in images if isinstance(image, Fault)], batch)
         return images
@@ -48,16 +49,16 @@ class ImageLeaf:
         """Runs what is fused after the Python part, and puts the rows together."""
         for row in batch.faults.bad_rows():
             images[row] = Fault(row=row, error=batch.faults.errors[row])
-        for row in batch.lacking(self.name).tolist():
+        for row in batch.lacking(self.name):
             images[row] = Fault(row=row, error=LookupError(self.name))
-        context = batch.context
-        with batch.timed("layout"):
-            rows = self.program.finish(images, context.keys, context.allocate, ragged=context.policy.ragged(self.name))
+        context, started_s = batch.context, perf_counter()
+        rows = self.program.finish(images, context.keys, context.allocate, ragged=context.policy.ragged(self.name))
+        batch.record("layout", started_s)
         return self._delivered(rows, batch)
 
     def _delivered(self, rows: Rows, batch: BatchRun) -> Any:
         """The values; a list with None where rows lack the image and that is no fault."""
-        lacking = batch.lacking(self.name).tolist()
+        lacking = batch.lacking(self.name)
         self._note([fault for fault in rows.faults if fault.row not in lacking], batch)
         if not lacking:
             return rows.values

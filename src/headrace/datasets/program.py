@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from time import perf_counter
 from typing import Any
 
 from headrace.codecs import decode_image
@@ -13,7 +14,8 @@ from headrace.datasets.deliver import deliver_leaves, deliver_samples
 from headrace.datasets.image_leaf import ImageLeaf
 from headrace.datasets.plan import SamplePlan
 from headrace.datasets.python_part import Make, run_python
-from headrace.datasets.values import decode_values, python_values
+from headrace.datasets.value_leaf import ValueLeaf
+from headrace.datasets.values import python_values
 from headrace.engine import Pool
 from headrace.recipes import ImageProgram
 from headrace.recipes.randomness import sample_randomness
@@ -30,6 +32,10 @@ class SampleProgram:
             )
             for place, recipe in plan.images.items()
         }
+        self.values = [
+            None if place in self.images else ValueLeaf(entry, plan.calls.get(place), plan.options.allow_pickle)
+            for place, entry in enumerate(plan.shape.entries)
+        ]
 
     def run(self, columns: Mapping[str, Column], context: BatchContext) -> ProgramResult:
         """Makes a batch.
@@ -53,21 +59,10 @@ class SampleProgram:
 
     def _decode_values(self, batch: BatchRun) -> list[Any]:
         """All leaves, decoded where they are no images; None in the place of images."""
-        plan, context = self.plan, batch.context
-        with batch.timed("values"):
-            return [
-                None
-                if place in self.images
-                else decode_values(
-                    batch.columns[entry.name],
-                    entry,
-                    plan.calls.get(place),
-                    plan.options.allow_pickle,
-                    context.keys,
-                    batch.faults,
-                )
-                for place, entry in enumerate(plan.shape.entries)
-            ]
+        started_s = perf_counter()
+        leaves = [leaf.run(batch) if leaf is not None else None for leaf in self.values]
+        batch.record("values", started_s)
+        return leaves
 
     def _run_whole(self, place: int, batch: BatchRun, leaves: list[Any]) -> ProgramResult:
         """One image leaf whose Python part gets the whole sample."""

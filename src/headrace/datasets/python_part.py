@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from time import perf_counter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -43,14 +44,15 @@ def run_python(
     portions = images[0].portions(batch) if images else [np.arange(batch.num_rows)]
     for rows in portions:
         columns = [leaf.start(batch, rows) for leaf in images]
-        with batch.timed("transform", len(rows)):
-            for at, row in enumerate(rows.tolist()):
-                if row in batch.faults:
-                    continue
-                try:
-                    values[row] = call(make(row, [column[at] for column in columns]), int(batch.context.keys[row]))
-                except Exception as error:  # noqa: BLE001 - whatever the user's transform raises belongs to this sample
-                    batch.faults.add_transform(row, error, field)
+        started_s = perf_counter()
+        for at, row in enumerate(rows.tolist()):
+            if row in batch.faults:
+                continue
+            try:
+                values[row] = call(make(row, [column[at] for column in columns]), int(batch.context.keys[row]))
+            except Exception as error:  # noqa: BLE001 - whatever the user's transform raises belongs to this sample
+                batch.faults.add_transform(row, error, field)
+        batch.record("transform", started_s, len(rows))
         if settle is not None and len(portions) > 1:
             values[rows[0] : rows[-1] + 1] = settle([values[row] for row in rows], rows)
     return values

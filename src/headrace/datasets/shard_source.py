@@ -6,14 +6,12 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import xxhash
 
-from headrace.contracts import I64, U64, Allocate, ByteColumn, Column, Layout, SampleName
+from headrace.contracts import I64, Allocate, ByteColumn, Column, Layout, SampleName
 from headrace.datasets.fields import SampleShape
 from headrace.errors import ShardChangedError, StorageError
-from headrace.shards import DatasetIndex, FieldRanges, RangeLease, ShardSet
+from headrace.shards import DatasetIndex, ShardSet
 from headrace.storage import read_ranges
 from headrace.storage.arena import ENDED_EARLY
 
@@ -24,6 +22,7 @@ class ShardSource:
     def __init__(self, index: DatasetIndex, shape: SampleShape) -> None:
         self.index = index
         self.shape = shape
+        self.entries = tuple(entry.extensions for entry in shape.entries)
         self.shards = ShardSet(index)
 
     def layout(self) -> Layout:
@@ -45,17 +44,21 @@ class ShardSource:
             ShardError: A shard is not what its index says.
             StorageError: A shard cannot be opened or read.
         """
-        entries = [entry.extensions for entry in self.shape.entries]
-        with self.shards.fetch_ranges(ids, entries) as lease:
-            offsets = np.concatenate([column.offsets for column in lease.columns])
-            sizes = np.concatenate([column.sizes for column in lease.columns])
-            present = np.flatnonzero(np.concatenate([column.present for column in lease.columns]))
-            fds = np.tile(lease.fds, len(entries))
-            read = read_ranges(fds[present], offsets[present], sizes[present], allocate)
-            self._check(ids, present, read.codes)
-        addresses = np.zeros(len(sizes), dtype=np.uint64)
-        addresses[present] = read.addresses
-        return self._columns(lease, addresses.reshape(len(entries), -1), read.arena)
+        with self.shards.fetch_ranges(ids, self.entries) as lease:
+            read = read_ranges(lease.fds, lease.offsets, lease.sizes, allocate)
+            if read.failed:
+                raise self._error(ids, *min(read.failed.items()))
+        return {
+            entry.name: ByteColumn(
+                addresses=read.addresses[place],
+                sizes=lease.sizes[place],
+                absent=lease.absent[place],
+                owner=read.arena,
+                choices=lease.choices[place] if len(entry.extensions) > 1 else None,
+                faults=lease.faults,
+            )
+            for place, entry in enumerate(self.shape.entries)
+        }
 
     def names(self, ids: I64) -> Sequence[SampleName]:
         """Shard and key of each sample."""
@@ -69,41 +72,17 @@ class ShardSource:
         """Closes the shards that nobody reads; they open again when they are asked for."""
         self.shards.close()
 
-    def _columns(self, lease: RangeLease, addresses: U64, arena: Any) -> Mapping[str, Column]:
-        columns: dict[str, Column] = {}
-        for place, (entry, ranges) in enumerate(zip(self.shape.entries, lease.columns, strict=True)):
-            columns[entry.name] = ByteColumn(
-                addresses=addresses[place],
-                sizes=ranges.sizes,
-                present=ranges.present,
-                owner=arena,
-                extensions=_extensions(entry.extensions, ranges),
-                faults=lease.faults,
-            )
-        return columns
-
-    def _check(self, ids: I64, present: npt.NDArray[np.intp], codes: npt.NDArray[np.int32]) -> None:
-        """Raises what the first range that failed says of its shard."""
-        failed = np.flatnonzero(codes)
-        if not len(failed):
-            return
-        code, row = int(codes[failed[0]]), int(present[failed[0]]) % len(ids)
-        name = self.names(ids[row : row + 1])[0]
+    def _error(self, ids: I64, place: int, code: int) -> ShardChangedError | StorageError:
+        """What the range at a place, fields by rows, that could not be read says of its shard."""
+        name = self.names(ids[place % len(ids) :][:1])[0]
         if code == ENDED_EARLY:
-            raise ShardChangedError(
+            return ShardChangedError(
                 "a shard ends before a sample that its index lists",
                 remedy="Restore the shard, or index it anew (`headrace index`)",
                 shard=name.shard,
                 key=name.key,
                 stage="fetch",
             )
-        raise StorageError(
+        return StorageError(
             f"cannot read a shard: {os.strerror(code)}", shard=name.shard, key=name.key, stage="fetch", retryable=True
         )
-
-
-def _extensions(extensions: tuple[str, ...], ranges: FieldRanges) -> Sequence[str] | None:
-    """The extension of each row, where an entry has alternatives."""
-    if len(extensions) == 1:
-        return None
-    return [extensions[choice] for choice in ranges.choices.tolist()]

@@ -104,19 +104,19 @@ def merge_columns(pieces: Sequence[tuple[I64, Column]], num_rows: int) -> Column
 
 
 def _merge_bytes(pieces: Sequence[tuple[I64, ByteColumn]], num_rows: int) -> ByteColumn:
+    """One column of bytes; parts have equal fields, so that a choice means the same in each."""
     addresses = np.zeros(num_rows, dtype=np.uint64)
     sizes = np.zeros(num_rows, dtype=np.uint64)
-    present = np.zeros(num_rows, dtype=np.bool_)
-    extensions = [""] * num_rows
+    choices = np.zeros(num_rows, dtype=np.int32)
     for rows, column in pieces:
-        addresses[rows], sizes[rows], present[rows] = column.addresses, column.sizes, column.present
-        for place, row in enumerate(rows):
-            extensions[row] = column.extensions[place] if column.extensions is not None else ""
+        addresses[rows], sizes[rows] = column.addresses, column.sizes
+        if column.choices is not None:
+            choices[rows] = column.choices
     return ByteColumn(
         addresses=addresses,
         sizes=sizes,
-        present=present,
+        absent=np.sort(np.concatenate([rows[column.absent] for rows, column in pieces])),
         owner=[column.owner for _, column in pieces],
-        extensions=extensions if any(extensions) else None,
+        choices=choices if any(column.choices is not None for _, column in pieces) else None,
         faults={int(rows[row]): error for rows, column in pieces for row, error in column.faults.items()},
     )

@@ -31,13 +31,14 @@ class PrefixRunner:
 
     def run_whole(self, column: ByteColumn, keys: U64, allocate: Allocate, *, channels_last: bool) -> Rows | None:
         """The batch in one call of the kernel, straight into leased memory; None where sizes may differ."""
-        size = self.common_size(column, np.flatnonzero(column.present))
+        rows = column.present if len(column.absent) else None
+        there, keys_there = (column, keys) if rows is None else (column.take(rows), keys[rows])
+        size = self.common_size(there)
         if size is None:
             return None
         target = self.runner.target(allocate, len(keys), size, channels_last=channels_last)
-        rows = np.flatnonzero(column.present)
-        outcome = self.runner.jpegs(column, rows, keys[rows], target, rows)
-        outcome.errors.update({row: absent() for row in np.flatnonzero(~column.present).tolist()})
+        outcome = self.runner.jpegs(there, keys_there, target, rows)
+        outcome.errors.update({row: absent() for row in column.absent.tolist()})
         return rows_of(target, outcome)
 
     def run_apart(self, column: ByteColumn, keys: U64, allocate: Allocate, rows: I64, *, by_kernel: bool) -> list[Any]:
@@ -50,11 +51,11 @@ class PrefixRunner:
             rows: Which rows of the column.
             by_kernel: False has Pillow decode everything.
         """
-        present = rows[column.present[rows]]
+        present = np.setdiff1d(rows, column.absent)
         if not by_kernel:
             values = {row: self.runner.decoder.image(column, row) for row in present.tolist()}
         else:
-            size = self.common_size(column, present)
+            size = self.common_size(column.take(present))
             values = (
                 self.varied(column, present, keys, allocate)
                 if size is None
@@ -67,7 +68,7 @@ class PrefixRunner:
     ) -> dict[int, Any]:
         """Values of images that all come out at one size: one call of the kernel."""
         target = self.runner.target(allocate, len(rows), size, channels_last=self.inner_channels)
-        outcome = self.runner.jpegs(column, rows, keys[rows], target, np.arange(len(rows)))
+        outcome = self.runner.jpegs(column.take(rows), keys[rows], target)
         return self.pieces(target, outcome, rows)
 
     def varied(self, column: ByteColumn, rows: I64, keys: U64, allocate: Allocate) -> dict[int, Any]:
@@ -108,14 +109,14 @@ class PrefixRunner:
         table = self.runner.span.table
         return table is None or table.channels_last
 
-    def common_size(self, column: ByteColumn, rows: I64) -> tuple[int, int] | None:
+    def common_size(self, column: ByteColumn) -> tuple[int, int] | None:
         """Height and width of every result, None where they differ or cannot be told from the headers."""
         geometry = self.runner.span.geometry
         if geometry.fixed_size is not None:
             return geometry.fixed_size
-        if not rows.size or self.runner.decoder.recipe.exif == "apply":
+        if not len(column.sizes) or self.runner.decoder.recipe.exif == "apply":
             return None
-        headers, status = _native.probe(column.addresses[rows], column.sizes[rows])
+        headers, status = _native.probe(column.addresses, column.sizes)
         if status.any():
             return None
         sizes = {geometry.output_size(height, width) for height, width in np.unique(headers[:, :2], axis=0).tolist()}

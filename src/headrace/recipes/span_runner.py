@@ -58,26 +58,35 @@ class SpanRunner:
         dtype = torch.uint8 if table is None else table.dtype
         return allocate_target(allocate, (num_rows, 3, *size), dtype, channels_last=channels_last)
 
-    def jpegs(self, column: ByteColumn, rows: I64, keys: U64, target: Target, places: I64) -> Outcome:
-        """Decodes rows of a column into these places of the target; `keys` are those of the rows."""
-        outcome = empty_outcome(len(target.raw))
-        if not rows.size:
-            return outcome
+    def jpegs(self, column: ByteColumn, keys: U64, target: Target, places: I64 | None = None) -> Outcome:
+        """Decodes the images of a column, all of them present, into these places of the target.
+
+        Args:
+            column: The encoded images.
+            keys: Their keys.
+            target: Where they go.
+            places: Row of the target of each image; None: one after another.
+        """
         report = _native.run_jpegs(
             self.pool,
             self.for_jpegs,
-            column.addresses[rows],
-            column.sizes[rows],
+            column.addresses,
+            column.sizes,
             keys,
             target.raw,
             places,
             lut=self.lut,
             channels_last=target.channels_last,
         )
+        failed = report.failed
+        if places is None and not failed:
+            return Outcome(params=report.params)
+        places = np.arange(len(keys)) if places is None else places
+        outcome = empty_outcome(len(target.raw))
         outcome.params[places] = report.params
         decoded: dict[int, U8] = {}
-        for index in report.status.nonzero()[0].tolist():
-            pixels = self.decoder.left_over(column, int(rows[index]), int(report.status[index]), report.message(index))
+        for index in failed:
+            pixels = self.decoder.left_over(column, index, int(report.status[index]), report.message(index))
             if isinstance(pixels, SampleError):
                 outcome.errors[int(places[index])] = pixels
             else:
@@ -103,7 +112,7 @@ class SpanRunner:
             channels_last=target.channels_last,
         )
         outcome.params[places] = report.params
-        for index in report.status.nonzero()[0].tolist():
+        for index in report.failed:
             place = int(places[index])
             try:
                 self.reference(arrays[index], int(keys[index]), target.tensor[place])

@@ -10,7 +10,7 @@ from headrace.shards.index import ShardIndex
 from headrace.shards.md5 import md5_of_file
 from headrace.shards.names import split_name
 from headrace.shards.output import FileRange
-from headrace.shards.range_lease import FieldRanges, RangeLease
+from headrace.shards.range_lease import RangeLease
 from headrace.shards.report import Finding, VerifyReport
 from headrace.shards.shard_file import FieldBytes, ShardFile
 from headrace.shards.shard_info import ShardInfo
@@ -23,7 +23,6 @@ from headrace.shards.writer import ShardWriter
 __all__ = [
     "DatasetIndex",
     "FieldBytes",
-    "FieldRanges",
     "FileRange",
     "Finding",
     "OpenFiles",

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import weakref
-from typing import Self
+from typing import Self, TypeAlias
 
+from headrace import _native
 from headrace._base.os_errors import from_os_error
 from headrace.contracts import I64, OnError
 from headrace.shards.index import ShardIndex
-from headrace.shards.table import U32
+
+Entry: TypeAlias = tuple[str, ...]
+"""Field names of one entry, in order of preference (`("jpg", "jpeg", "png")`)."""
 
 
 class OpenShard:
@@ -18,8 +21,7 @@ class OpenShard:
     def __init__(self, fd: int, index: ShardIndex) -> None:
         self.fd = fd
         self.index = index
-        self.pointers = index.table.pointers()
-        self.numbers: dict[tuple[str, ...], U32] = {}
+        self.known: dict[tuple[Entry, ...], _native.ShardFields] = {}
         self.finalizer = weakref.finalize(self, os.close, fd)
 
     @classmethod
@@ -32,12 +34,20 @@ class OpenShard:
             raise from_os_error(error, "a shard cannot be opened", path) from error
         return cls(fd, index)
 
-    def field_numbers(self, entry: tuple[str, ...]) -> U32:
-        """Numbers of an entry's fields in this shard."""
-        numbers = self.numbers.get(entry)
-        if numbers is None:
-            numbers = self.numbers[entry] = self.index.table.field_numbers(entry)
-        return numbers
+    def fields(self, entries: tuple[Entry, ...]) -> _native.ShardFields:
+        """The fields of these entries, as `_native.locate_rows` takes them."""
+        known = self.known.get(entries)
+        if known is None:
+            table = self.index.table
+            known = self.known[entries] = _native.ShardFields(
+                self.fd,
+                table.sample_starts,
+                table.offsets,
+                table.sizes,
+                table.field_ids,
+                [table.field_numbers(entry) for entry in entries],
+            )
+        return known
 
     def keys(self, samples: I64) -> list[str]:
         """Keys of some samples."""

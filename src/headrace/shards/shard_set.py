@@ -1,36 +1,20 @@
-"""Open shards: a bounded number at a time, from several threads."""
+"""The samples of a dataset of shards: where the fields of any of them lie, and what they are called."""
 
 from __future__ import annotations
 
-import resource
-import threading
-from collections import OrderedDict
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from headrace._base.forks import renew_after_fork
+from headrace import _native
 from headrace._base.page_cache import will_need
-from headrace.contracts import I64, SampleName
+from headrace.contracts import I32, I64, SampleName
 from headrace.errors import HeadraceError, OptionError, ShardChangedError, StorageError
 from headrace.shards.dataset_index import DatasetIndex
-from headrace.shards.open_shard import OpenShard
-from headrace.shards.range_lease import BatchRanges, Entry, RangeLease
-
-MOST_OPEN = 1024
-"""Shards kept open by default, where the limit on open files allows it."""
-
-
-@dataclass(slots=True)
-class Place:
-    """A shard's place among the open ones."""
-
-    opening: threading.Lock = field(default_factory=threading.Lock)
-    shard: OpenShard | None = None
-    num_users: int = 0
+from headrace.shards.open_shard import Entry, OpenShard
+from headrace.shards.open_shards import OpenShards
+from headrace.shards.range_lease import RangeLease
 
 
 class ShardSet:
@@ -45,29 +29,19 @@ class ShardSet:
     """
 
     def __init__(self, dataset: DatasetIndex, *, capacity: int | None = None) -> None:
-        if capacity is not None and capacity < 1:
-            raise OptionError("capacity is not accepted", got=capacity, accepted="a positive integer, or None")
         self.dataset = dataset
-        self.capacity = capacity or default_capacity()
+        self.shards = OpenShards(dataset, capacity=capacity)
         self.ends = np.cumsum(dataset.samples)
-        self.lock = threading.Lock()
-        self.places: OrderedDict[int, Place] = OrderedDict()
-        renew_after_fork(self)
-
-    def after_fork(self) -> None:
-        """In a forked child nothing is open, and no thread holds a lock."""
-        self.lock = threading.Lock()
-        self.places = OrderedDict()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return reopened, (self.dataset, self.capacity)
+        return reopened, (self.dataset, self.shards.capacity)
 
     @property
     def num_open(self) -> int:
         """Shards that are open now."""
-        return len(self.places)
+        return len(self.shards)
 
-    def fetch_ranges(self, ids: I64, entries: Sequence[Entry]) -> RangeLease:
+    def fetch_ranges(self, ids: I64, entries: tuple[Entry, ...]) -> RangeLease:
         """Where the fields of these samples lie, in open files.
 
         Args:
@@ -75,26 +49,35 @@ class ShardSet:
             entries: For each column the names that will do, in order of preference.
 
         Returns:
-            A lease to be used in a `with` block; its arrays fit `_native.read_ranges`.
+            A lease to be used in a `with` block; its arrays fit `_native.ReadPlan`.
 
         Raises:
             OptionError: An id that the dataset does not have.
             ShardError: A shard is not what its index says (with `on_error="raise"`).
             StorageError: A shard cannot be opened.
         """
-        batch = BatchRanges(ids, entries)
+        shards, places, samples = self.place(ids)
+        faults: dict[int, HeadraceError] = {}
+        self.shards.reserve(shards)
         try:
-            for shard, rows in self.rows_by_shard(ids):
-                self.fill(batch, shard, rows)
-            fds, columns = batch.fds(), batch.columns()
-        except BaseException:
-            self.release(batch.shards)
+            opened = [self.open(shard, number, places, faults) for number, shard in enumerate(shards)]
+            if self.dataset.on_error == "skip":
+                take_out_lost(opened, places, samples, faults)
+            fields = [shard.fields(entries) if shard is not None else None for shard in opened]
+            fds, offsets, sizes, choices, absent = _native.locate_rows(fields, len(entries), places, samples)
+        except BaseException as error:
+            self.shards.release(shards)
+            if isinstance(error, IndexError):
+                raise ShardChangedError("a sample lies outside of its shard's index") from error
             raise
         return RangeLease(
             fds=fds,
-            columns=columns,
-            faults=batch.faults,
-            release=lambda: self.release(batch.shards),
+            offsets=offsets,
+            sizes=sizes,
+            choices=choices,
+            absent=absent,
+            faults=faults,
+            release=partial(self.shards.release, shards),
         )
 
     def read_ahead(self, first: int, count: int, part: int, num_parts: int) -> None:
@@ -107,130 +90,69 @@ class ShardSet:
             num_parts: ... of how many: the ranks of a node share the work.
         """
         shard = int(np.searchsorted(self.ends, first, side="right"))
-        opened = self.acquire(shard)
+        self.shards.reserve([shard])
         try:
-            inside = first - self.start(shard)
+            opened = self.shards.get(shard)
+            inside = first - int(self.ends[shard] - self.dataset.samples[shard])
             kept = min(count, opened.index.num_samples - inside)
             begin, end = opened.index.table.extent(inside, kept) if kept > 0 else (0, 0)
             share = -(-(end - begin) // num_parts)
             will_need(opened.fd, begin + part * share, min(share, end - begin - part * share))
         finally:
-            self.release([shard])
+            self.shards.release([shard])
 
     def names(self, ids: I64) -> list[SampleName]:
         """Shard and key of each of these samples."""
+        shards, places, samples = self.place(ids)
         names: list[SampleName | None] = [None] * len(ids)
-        for shard, rows in self.rows_by_shard(ids):
-            opened = self.acquire(shard)
-            try:
-                for row, key in zip(rows, opened.keys(ids[rows] - self.start(shard)), strict=True):
-                    names[row] = SampleName(shard=self.dataset.shards[shard].url, key=key)
-            finally:
-                self.release([shard])
+        self.shards.reserve(shards)
+        try:
+            for number, shard in enumerate(shards):
+                rows, url = np.flatnonzero(places == number), self.dataset.shards[shard].url
+                for row, key in zip(rows.tolist(), self.shards.get(shard).keys(samples[rows]), strict=True):
+                    names[row] = SampleName(shard=url, key=key)
+        finally:
+            self.shards.release(shards)
         return [name for name in names if name is not None]
 
     def close(self) -> None:
         """Closes all shards that nobody reads. They open again when they are asked for."""
-        with self.lock:
-            self.evict(0)
+        self.shards.close_idle()
 
-    def start(self, shard: int) -> int:
-        """Number of the first sample of a shard."""
-        return int(self.ends[shard] - self.dataset.samples[shard])
-
-    def rows_by_shard(self, ids: I64) -> list[tuple[int, npt.NDArray[np.intp]]]:
-        """The shards of these samples, and for each the rows that lie in it."""
-        if len(ids) == 0:
-            return []
-        if int(ids.min()) < 0 or int(ids.max()) >= self.ends[-1:].sum():
+    def place(self, ids: I64) -> tuple[list[int], I32, I64]:
+        """The shards of these samples; for each sample the place of its shard among them, and its number in there."""
+        try:
+            return _native.place_samples(self.ends, ids)
+        except IndexError:
             raise OptionError(
                 "a sample number is out of range",
                 got=f"{ids.min()} to {ids.max()}",
                 accepted=f"0 to {int(self.ends[-1:].sum()) - 1}",
-            )
-        shards = np.searchsorted(self.ends, ids, side="right")
-        order = np.argsort(shards, kind="stable")
-        sorted_shards = shards[order]
-        starts = [0, *(np.flatnonzero(sorted_shards[1:] != sorted_shards[:-1]) + 1).tolist(), len(order)]
-        numbers = sorted_shards[starts[:-1]].tolist()
-        return [(number, order[starts[at] : starts[at + 1]]) for at, number in enumerate(numbers)]
+            ) from None
 
-    def fill(self, batch: BatchRanges, shard: int, rows: npt.NDArray[np.intp]) -> None:
-        """Fills in the rows that lie in one shard."""
+    def open(self, shard: int, number: int, places: I32, faults: dict[int, HeadraceError]) -> OpenShard | None:
+        """A shard that is reserved; None where it is no good and is skipped: then its rows get its error."""
         try:
-            opened = self.acquire(shard)
+            return self.shards.get(shard)
         except StorageError:
             raise
         except HeadraceError as error:
             if self.dataset.on_error == "raise":
                 raise
-            batch.faults.update((int(row), error) for row in rows)
-            return
-        batch.shards.append(shard)
-        batch.place(opened, rows, batch.ids[rows] - self.start(shard))
+            faults.update(dict.fromkeys(np.flatnonzero(places == number).tolist(), error))
+            return None
 
-    def acquire(self, shard: int) -> OpenShard:
-        """A shard, open; it stays so until it is released."""
-        with self.lock:
-            place = self.places.setdefault(shard, Place())
-            self.places.move_to_end(shard)
-            place.num_users += 1
-        try:
-            with place.opening:
-                if place.shard is None:
-                    place.shard = self.open_shard(shard)
-                return place.shard
-        except BaseException:
-            self.release([shard])
-            raise
 
-    def open_shard(self, shard: int) -> OpenShard:
-        """Opens a shard and checks it against the dataset's index."""
-        info = self.dataset.shards[shard]
-        try:
-            opened = OpenShard.open(info.url, on_error=self.dataset.on_error)
-        except StorageError:
-            with self.lock:
-                self.evict(0)  # perhaps too many files are open
-            opened = OpenShard.open(info.url, on_error=self.dataset.on_error)
-        if opened.index.num_samples != info.num_samples and not opened.index.faults:
-            opened.close()
-            raise ShardChangedError(
-                "a shard holds another number of samples than the dataset index says",
-                got=opened.index.num_samples,
-                accepted=info.num_samples,
-                remedy="Index the dataset anew (`headrace index`), or restore the shard",
-                shard=info.url,
-            )
-        return opened
-
-    def release(self, shards: Sequence[int]) -> None:
-        """Gives shards back; idle ones beyond the capacity are closed."""
-        with self.lock:
-            for shard in shards:
-                self.places[shard].num_users -= 1
-            self.evict(self.capacity)
-
-    def evict(self, capacity: int) -> None:
-        """Closes idle shards, least recently used first, until `capacity` are left. The lock is held."""
-        excess = len(self.places) - capacity
-        for shard in list(self.places):
-            place = self.places[shard]
-            if place.num_users == 0 and (excess > 0 or place.shard is None):
-                if place.shard is not None:
-                    place.shard.close()
-                del self.places[shard]
-                excess -= 1
+def take_out_lost(opened: list[OpenShard | None], places: I32, samples: I64, faults: dict[int, HeadraceError]) -> None:
+    """Takes out the rows whose samples a shard has lost since the dataset was indexed: it may have been cut short."""
+    for number, shard in enumerate(opened):
+        if shard is None or not shard.index.faults:
+            continue
+        lost = np.flatnonzero((places == number) & (samples >= shard.index.num_samples))
+        faults.update(dict.fromkeys(lost.tolist(), shard.index.faults[0].error))
+        places[lost] = -1
 
 
 def reopened(dataset: DatasetIndex, capacity: int) -> ShardSet:
     """A shard set as it arrives in another process: nothing open."""
     return ShardSet(dataset, capacity=capacity)
-
-
-def default_capacity() -> int:
-    """A quarter of this process's limit on open files, 1,024 at most."""
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY:
-        return MOST_OPEN
-    return max(1, min(MOST_OPEN, soft // 4))

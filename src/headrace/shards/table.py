@@ -10,12 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from headrace import _native
-from headrace.contracts import I64, U8, U64, Bools
+from headrace.contracts import I32, I64, U8, U64, Bools
 from headrace.errors import IndexFormatError, ShardChangedError
 from headrace.shards.faults import text_of
 
 U32: TypeAlias = npt.NDArray[np.uint32]
-I32: TypeAlias = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,13 +68,6 @@ class IndexTable:
             raise ShardChangedError(
                 "a sample lies outside of its shard's index", accepted=f"0 to {self.num_samples - 1}"
             ) from error
-
-    def pointers(self) -> U64:
-        """Where the columns lie, as `_native.locate_rows` takes them, shape (6,). Valid as long as this table."""
-        starts, offsets, sizes, field_ids = self.sample_starts, self.offsets, self.sizes, self.field_ids
-        lengths = len(starts), min(len(offsets), len(sizes), len(field_ids))
-        addresses = [column.ctypes.data for column in (starts, offsets, sizes, field_ids)]
-        return np.array([addresses[0], lengths[0], *addresses[1:], lengths[1]], dtype=np.uint64)
 
     def extent(self, first: int, count: int) -> tuple[int, int]:
         """First byte and end of the data of `count` samples from `first` on, as they lie in the shard."""

@@ -1,4 +1,4 @@
-"""Ranges of open files are read into one arena, neighbours together: which reads, and where each range lands."""
+"""The reads that cover ranges of open files, in numpy: what `_native.ReadPlan` does, and is held equal to."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import numpy.typing as npt
 from headrace.contracts import I64, U64
 
 MOST_GAP_BYTES = 4096
-"""Ranges with less between them are read together: copying a page costs less than a second system call (about 0.3 us
-against 1 to 2 us from the page cache). The members of a sample lie 512 to 1,535 bytes apart."""
+"""Ranges with no more between them are read together (`kMostGap` of native/io/plan.h says why)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,5 @@
-"""Reads that cover ranges: every range is where the plan says, and no more is read than gaps allow."""
+"""Reads that cover ranges: the native plan is the one in numpy, every range is where it says, no more is read than
+gaps allow."""
 
 import os
 
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headrace import _native
 from headrace.storage import gather, read_files, read_ranges
 from headrace.storage.arena import ENDED_EARLY
 from headrace.storage.gather import MOST_GAP_BYTES
@@ -39,9 +41,14 @@ def columns(ranges):
     return table[:, 0].astype(np.int32), table[:, 1].astype(np.uint64), table[:, 2].astype(np.uint64)
 
 
-def bytes_at(read, row):
-    start = int(read.addresses[row]) - read.arena.ctypes.data
-    return read.arena[start : start + int(read.sizes[row])].tobytes()
+def bytes_at(read, place):
+    start = int(read.addresses.flat[place]) - read.arena.ctypes.data
+    return read.arena[start : start + int(read.sizes.flat[place])].tobytes()
+
+
+def as_table(*columns):
+    """One field of as many rows."""
+    return [column.reshape(1, -1) for column in columns]
 
 
 @given(ranges=RANGES)
@@ -49,13 +56,25 @@ def test_every_range_is_read(ranges, files):
     numbers, offsets, sizes = columns(ranges)
     opened = np.array([os.open(path, os.O_RDONLY) for path in files], dtype=np.int32)
     try:
-        read = read_ranges(opened[numbers], offsets, sizes, np.empty)
+        read = read_ranges(*as_table(opened[numbers], offsets, sizes), np.empty)
     finally:
         for fd in opened:
             os.close(fd)
-    assert not read.codes.any()
+    assert read.failed == {}
     for row, (number, offset, size) in enumerate(ranges):
         assert bytes_at(read, row) == CONTENT[number][offset : offset + size]
+
+
+@given(ranges=RANGES)
+def test_the_native_plan_is_the_reference(ranges):
+    numbers, offsets, sizes = columns(ranges)
+    plan, native = gather(numbers, offsets, sizes), _native.ReadPlan(*as_table(numbers, offsets, sizes))
+    reads = zip(plan.fds, plan.offsets, plan.sizes, plan.places, strict=True)
+    assert native.reads == [tuple(map(int, read)) for read in reads]
+    assert native.size_bytes == plan.size_bytes
+    arena = np.empty(plan.size_bytes, dtype=np.uint8)
+    addresses, _ = _native.ReadPlan(*as_table(numbers + 1_000_000, offsets, sizes)).read(arena)
+    assert np.array_equal(addresses[0], np.uint64(arena.ctypes.data) + plan.range_places)
 
 
 @given(ranges=RANGES)
@@ -74,13 +93,44 @@ def test_neighbours_are_one_read():
 
 def test_a_file_that_ends_early_has_its_code(fds):
     numbers, offsets, sizes = columns([(0, 0, 10), (1, 69_990, 20)])
-    read = read_ranges(fds[numbers], offsets, sizes, np.empty)
-    assert read.codes.tolist() == [0, ENDED_EARLY]
+    read = read_ranges(*as_table(fds[numbers], offsets, sizes), np.empty)
+    assert read.failed == {1: ENDED_EARLY}
+
+
+def test_of_neighbours_only_those_beyond_the_end_have_failed(fds):
+    """Two fields of three rows in one read."""
+    offsets = np.array([[69_000, 69_980, 0], [69_970, 69_995, 0]], dtype=np.uint64)
+    sizes = np.full((2, 3), 10, dtype=np.uint64)
+    there = np.array([[True, True, False], [True, True, False]])
+    read = read_ranges(np.where(there, fds[0], -1).astype(np.int32), offsets, sizes, np.empty)
+    assert read.failed == {4: ENDED_EARLY}
+    assert read.addresses[:, 2].tolist() == [0, 0]
+    assert bytes_at(read, 1) == CONTENT[0][69_980:69_990]
+
+
+def test_a_file_that_is_not_open_has_its_errno():
+    one = np.ones((1, 1), dtype=np.uint64)
+    read = read_ranges(np.array([[1_000_000]], dtype=np.int32), one, one, np.empty)
+    assert [os.strerror(code) for code in read.failed.values()] == ["Bad file descriptor"]
+
+
+def test_arguments_of_plans_are_checked():
+    one = np.ones((1, 1), dtype=np.uint64)
+    fd = np.zeros((1, 1), dtype=np.int32)
+    with pytest.raises(ValueError, match="one shape"):
+        _native.ReadPlan(fd, one, np.ones((1, 2), dtype=np.uint64))
+    with pytest.raises(ValueError, match="too large"):
+        _native.ReadPlan(fd, one, one << np.uint64(63))
+    with pytest.raises(ValueError, match="arena must be uint8"):
+        _native.ReadPlan(fd, one, one * np.uint64(9)).read(np.zeros(8, dtype=np.uint8))
 
 
 def test_whole_files_and_errors(files, tmp_path):
     read = read_files([os.fsencode(path) for path in files], np.empty)
     assert [bytes_at(read, row) for row in range(3)] == CONTENT
     missing = read_files([os.fsencode(files[0]), os.fsencode(tmp_path / "none"), os.fsencode(tmp_path)], np.empty)
-    assert [os.strerror(code) for code in missing.codes[1:]] == ["No such file or directory", "Is a directory"]
-    assert len(read_files([], np.empty).codes) == 0
+    assert {row: os.strerror(code) for row, code in missing.failed.items()} == {
+        1: "No such file or directory",
+        2: "Is a directory",
+    }
+    assert read_files([], np.empty).failed == {}

@@ -25,9 +25,9 @@ class Words:
         column = ByteColumn(
             addresses=np.array([word.ctypes.data for word in chosen], dtype=np.uint64),
             sizes=np.array([len(word) for word in chosen], dtype=np.uint64),
-            present=np.ones(len(chosen), dtype=bool),
+            absent=np.flatnonzero([not len(word) for word in chosen]),
             owner=chosen,
-            extensions=[self.name] * len(chosen),
+            choices=np.array([len(word) % 2 for word in chosen], dtype=np.int32),
         )
         return {"txt": column, "len": ValueColumn(values=np.array([len(word) for word in chosen]))}
 
@@ -49,8 +49,16 @@ def test_a_join_reads_rows_from_the_parts_that_hold_them(joined):
     assert words_of(joined, ids) == ["eeeee", "a", "dddd", "ccc", "ccc", "bb"]
     columns = joined.fetch(np.array(ids), np.empty)
     assert list(columns["len"].values) == [5, 1, 4, 3, 3, 2]
-    assert list(columns["txt"].extensions) == ["y", "x", "y", "x", "x", "x"]
+    assert columns["txt"].choices.tolist() == [1, 1, 0, 1, 1, 0]
     assert [(name.shard, name.key) for name in joined.names(np.array(ids))][:2] == [("y", "1"), ("x", "0")]
+
+
+def test_a_join_knows_the_rows_that_lack_a_field():
+    joined = JoinedSource([Words(["a", ""], "x"), Words(["", "b", ""], "y")])
+    column = joined.fetch(np.array([4, 0, 1, 3, 2]), np.empty)["txt"]
+    assert column.absent.tolist() == [0, 2, 4]
+    assert column.present.tolist() == [1, 3]
+    assert list(row_bytes(column)) == [None, b"a", None, b"b", None]
 
 
 def test_a_join_within_one_part_is_passed_through(joined):

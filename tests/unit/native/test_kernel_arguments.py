@@ -48,6 +48,25 @@ def test_the_arguments_above_are_right():
     assert _native.run_pixels(**pixels()).status.tolist() == [_native.OK]
 
 
+def test_without_rows_images_go_one_after_another():
+    out = np.zeros((3, 3, 4, 4), np.uint8)
+    report = _native.run_pixels(**pixels(rows=None, out=out))
+    assert report.failed == []
+    assert out[0].any()
+    assert not out[1:].any()
+    assert np.array_equal(out[:1], one_row())
+
+
+def one_row():
+    out = np.zeros((1, 3, 4, 4), np.uint8)
+    _native.run_pixels(**pixels(out=out))
+    return out
+
+
+def test_a_report_names_the_rows_that_failed():
+    assert _native.run_jpegs(**jpegs()).failed == [0, 1]
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -60,6 +79,7 @@ def test_the_arguments_above_are_right():
         ({"rows": np.array([0, 3])}, "rows must lie in 0..3"),
         ({"rows": np.array([0, -1])}, "rows must lie in 0..3"),
         ({"rows": np.array([1, 1])}, "row 1 is given twice"),
+        ({"rows": None, "out": np.zeros((1, 3, 4, 4), np.uint8)}, "out has 1 rows for 2 images"),
         ({"rows": np.array([0, 1], np.int32)}, "rows must be a C-contiguous int64 array"),
         ({"out": np.zeros((3, 3, 5, 4), np.uint8)}, "out has rows of 5 x 4, the geometry makes 4 x 4"),
         ({"out": np.zeros((3, 3, 4, 8), np.uint8)[..., ::2]}, "out must be C-contiguous"),
