@@ -29,10 +29,9 @@ LARGEST_SIZE = 1 << 62
 """Sizes above this do not fit the arithmetic in int64."""
 
 NUM_ROUNDS = 10
-"""Rounds of the network. Four, the least for which there is a proof, pass every test of neighbours, runs and places.
-But Patarin's pairs tell four from chance in a single permutation of 65,536 elements, six in some hundred of 1,024 and
-eight in 30,000 of 2,048; ten they do not."""
-
+"""Rounds of the network. Four are enough in theory, and pass tests of neighbours, runs and places where there are many
+elements. But Patarin's pairs tell four from chance in a single permutation of 65,536 elements, six in some hundred of
+1,024 and eight in 30,000 of 2,048; ten they do not."""
 
 BLOCK = 1 << 15
 """Positions that are computed together: arrays that stay in the processor's cache take half the time."""
