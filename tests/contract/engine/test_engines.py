@@ -25,7 +25,12 @@ def make_inline(work: StepWork, *, limit_bytes: int, max_in_flight: int | None) 
 
 def make_processes(work: StepWork, *, limit_bytes: int, max_in_flight: int | None) -> Engine:
     return ProcessEngine(
-        work, num_workers=2, budget=ByteBudget(limit_bytes), recorder=Stats(), max_in_flight=max_in_flight
+        work,
+        num_workers=2,
+        budget=ByteBudget(limit_bytes),
+        recorder=Stats(),
+        max_in_flight=max_in_flight,
+        preload=(),
     )
 
 

@@ -50,7 +50,7 @@ class Board:
         return Claim(iteration=iteration, position=position) if iteration != NO_ITERATION else None
 
     def memory_of(self, worker: int) -> tuple[int, int]:
-        """Bytes that a worker held when it began its step, and the most that its start had taken."""
+        """Bytes that a worker held when it was last looked at, and the most that its start had taken."""
         memory, peak = self.rows[worker + 1, [MEMORY, PEAK_MEMORY]].tolist()
         return memory, peak
 

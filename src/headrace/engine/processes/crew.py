@@ -22,6 +22,7 @@ from headrace.engine.processes.anonymous_file import anonymous_file
 from headrace.engine.processes.board import Board, board_bytes
 from headrace.engine.processes.member import Member
 from headrace.engine.processes.messages import Brief, Message
+from headrace.engine.processes.pipe import Pipe
 from headrace.engine.processes.ranges import HEADER_BYTES, Ranges
 from headrace.engine.processes.seat import Seat
 from headrace.engine.processes.tasks import TaskQueue
@@ -43,9 +44,6 @@ THREAD_VARIABLES = (
 )
 """What OpenMP, MKL, OpenBLAS, NumExpr, Accelerate and OpenCV read when they are loaded; torch goes by the first two."""
 
-PRELOADED = ("torch", "torchvision")
-"""Imported ahead in workers where the trainer has them too: the work most likely needs them."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrewOptions:
@@ -55,6 +53,7 @@ class CrewOptions:
     threads_per_worker: int | None
     max_free_bytes: int
     idle_s: float
+    preload: tuple[str, ...]
 
 
 class Listener(Protocol):
@@ -71,31 +70,28 @@ class Crew:
     """Worker processes that have the same work.
 
     Ends when it is told to, when the last reference to it goes, and with the program.
-
-    Raises:
-        OptionError: The work cannot be pickled.
-        WorkerError: The system gives no process.
     """
 
     def __init__(self, job: Job, options: CrewOptions) -> None:
         self.options = options
         self.turn = threading.RLock()
         self.members: list[Member] = []
-        self.over = False
+        self.over = True  # until there is something to end
         self.broken = False
         self.iteration = 0
         self.listener: Listener | None = None
         self.file = SharedFile(anonymous_file("tasks"))
-        self.tickets, self.ticket_end = os.pipe()
-        self.starts, self.starts_end = os.pipe()
+        self.tickets = Pipe()
+        self.starts = Pipe()
         self.ranges = Ranges(self.file)
         size_bytes = board_bytes(options.num_workers)
         self.board_offset = self.ranges.make(size_bytes).offset + HEADER_BYTES
         self.board = Board(self.file.array(self.board_offset, size_bytes))
-        self.queue = TaskQueue(self.ranges, self.ticket_end)
+        self.queue = TaskQueue(self.ranges, self.tickets)
         FORKS.watch()
         renew_after_fork(self)
         CREWS.add(self)
+        self.over = False
         try:
             self.start(job)
         except BaseException:
@@ -108,7 +104,7 @@ class Crew:
         """Starts the processes, then packs the work while they import what they need."""
         work = anonymous_file("work")
         try:
-            os.write(self.starts_end, b"." * min(affinity_cpus(), self.options.num_workers))
+            os.write(self.starts.write_end, b"." * min(affinity_cpus(), self.options.num_workers))
             environment = self.environment()
             with deaf_to_ctrl_c():
                 for number in range(self.options.num_workers):
@@ -128,26 +124,18 @@ class Crew:
                 trainer=os.getpid(),
                 dies_with_thread=threading.current_thread() is threading.main_thread(),
                 control=control,
-                tickets=self.tickets,
+                tickets=self.tickets.read_end,
                 tasks=self.file.fd,
                 work=work,
                 slots=slots,
-                starts=self.starts,
-                started=self.starts_end,
-                path=tuple(sys.path),
+                starts=self.starts.read_end,
+                started=self.starts.write_end,
+                path=tuple(map(str, sys.path)),
                 argv=tuple(sys.argv),
-                preload=tuple(module for module in PRELOADED if module in sys.modules),
+                preload=tuple(module for module in self.options.preload if module in sys.modules),
             )
 
-        try:
-            return Member(number, seat, environment)
-        except OSError as error:
-            raise WorkerError(
-                "the system gives no further process",
-                got=f"{error}, after {number} of {self.options.num_workers}",
-                remedy="Use fewer workers, or raise the limits of this user or container (ulimit -u, ulimit -n).",
-                retryable=True,
-            ) from error
+        return Member(number, seat, environment)
 
     def environment(self) -> dict[str, str]:
         """The environment of the workers: as many threads for each library as a worker is to have."""
@@ -218,8 +206,12 @@ class Crew:
             for fd in speakers:
                 poller.register(fd, select.POLLIN)
             ready = [fd for fd, _ in poller.poll()]
-            for member in dict.fromkeys(speakers[fd] for fd in ready if fd != bell):
-                self.hear(member, listener)
+            try:
+                for member in dict.fromkeys(speakers[fd] for fd in ready if fd != bell):
+                    self.hear(member, listener)
+            except BaseException:  # Ctrl-C: half a message may be lost
+                self.broken = True
+                raise
             return bell not in ready
 
     def hear(self, member: Member, listener: Listener) -> None:
@@ -228,6 +220,8 @@ class Crew:
             for message in member.messages():
                 listener.hear(member, message)
         except EOFError:
+            if self.over:
+                return
             self.broken = True
             member.wait(time.monotonic() + LEAVE_S)
             member.kill()
@@ -246,7 +240,7 @@ class Crew:
             return
         self.over = True
         self.board.rest()
-        os.close(self.ticket_end)
+        self.tickets.close_write_end()
         for member in self.members:
             member.hang_up()
             if at_once or not self.board.is_ready(member.number):
@@ -261,8 +255,8 @@ class Crew:
 
     def close(self) -> None:
         """Closes all descriptors."""
-        for fd in (self.tickets, self.starts, self.starts_end):
-            os.close(fd)
+        self.tickets.close()
+        self.starts.close()
         self.file.close()
         for member in self.members:
             member.close()
@@ -277,10 +271,27 @@ class Crew:
         self.turn = threading.RLock()
         if not self.over:
             self.over = True
-            os.close(self.ticket_end)
             for member in self.members:
                 member.forget()
             self.close()
+
+
+def start_crew(job: Job, options: CrewOptions) -> Crew:
+    """A crew.
+
+    Raises:
+        OptionError: The work cannot be pickled.
+        WorkerError: The system gives no process, or no descriptor.
+    """
+    try:
+        return Crew(job, options)
+    except OSError as error:
+        raise WorkerError(
+            "worker processes cannot be started",
+            got=f"{error} ({options.num_workers} workers)",
+            remedy="Use fewer workers, or raise the limits of this user or container (ulimit -u, ulimit -n).",
+            retryable=True,
+        ) from error
 
 
 class Crews:

@@ -32,11 +32,11 @@ def death(
         pid: Its process.
         exit_code: As of `subprocess.Popen`; None where it is not known.
         step: What it was at; None between two steps.
-        memory_bytes: What it held when it began the step.
+        memory_bytes: What it held when it was last looked at.
         peak_bytes: The most that it has held, where that is known.
     """
     how, advice = manner(exit_code)
-    memory = f"{mebibytes(memory_bytes)} in memory at the beginning of the step" if memory_bytes else "memory unknown"
+    memory = f"{mebibytes(memory_bytes)} in memory when last looked at" if memory_bytes else "memory unknown"
     if peak_bytes is not None:
         memory += f", {mebibytes(peak_bytes)} at most"
     place: dict[str, Any] = (

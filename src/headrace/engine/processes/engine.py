@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -11,7 +11,7 @@ from headrace.contracts import Recorder, Step, StepWork
 from headrace.engine.budget import ByteBudget
 from headrace.engine.consumer import Consumer
 from headrace.engine.flight import FlightOptions
-from headrace.engine.processes.crew import Crew, CrewOptions
+from headrace.engine.processes.crew import Crew, CrewOptions, start_crew
 from headrace.engine.processes.flight import ProcessFlight
 from headrace.engine.processes.tasks import MAX_TICKETS
 from headrace.engine.processes.worker import Job, no_context
@@ -21,6 +21,7 @@ from headrace.engine.threads import at_least_1
 from headrace.errors import LoaderClosedError, OptionError, StaleIteratorError
 
 IDLE_S = 300.0
+PRELOAD = ("torch", "torchvision")
 LEAST_FREE_BYTES = 64 << 20
 """What each worker may keep of unused batch memory at least."""
 
@@ -44,6 +45,7 @@ class ProcessEngine:
         worker_init: Called once in each worker with its number, before its first step.
         step_context: Entered in the worker around each step, for instance to seed generators.
         idle_s: How long workers wait for the next iteration before they end; 0 ends them with each iteration.
+        preload: Modules that a worker imports while the work is still being packed, where this process has them too.
         resources: Entered in this process when an iteration starts and left when it ends.
 
     Raises:
@@ -63,6 +65,7 @@ class ProcessEngine:
         worker_init: Callable[[int], object] | None = None,
         step_context: Callable[[Step], AbstractContextManager[Any]] = no_context,
         idle_s: float = IDLE_S,
+        preload: Sequence[str] = PRELOAD,
         resources: Callable[[], AbstractContextManager[Any]] = nullcontext,
     ) -> None:
         self.job = Job(work=work, worker_init=worker_init, step_context=step_context)
@@ -84,6 +87,7 @@ class ProcessEngine:
             threads_per_worker=threads_per_worker and at_least_1("threads_per_worker", threads_per_worker),
             max_free_bytes=max(share_bytes, LEAST_FREE_BYTES),
             idle_s=idle_s,
+            preload=tuple(preload),
         )
         self.crew: Crew | None = None
         self.flight: ProcessFlight | None = None
@@ -114,7 +118,7 @@ class ProcessEngine:
         if self.crew is None or not self.crew.rouse():
             if self.crew is not None:
                 self.crew.end()
-            self.crew = Crew(self.job, self.crew_options)
+            self.crew = start_crew(self.job, self.crew_options)
             self.crew.rouse()
         return self.crew
 

@@ -35,12 +35,12 @@ class ProcessFlight(Flight):
     def clean_up(self) -> None:
         """Gives everything back, and lets the workers rest."""
         try:
-            super().clean_up()
-        finally:
-            self.sent = {}
-            while self.laid:
-                self.crew.ranges.give(self.laid.popitem()[1].place)
             self.crew.rest(self.mailbox)
+        finally:
+            super().clean_up()
+        self.sent = {}
+        while self.laid:  # after the rest: nobody reads them any more
+            self.crew.ranges.give(self.laid.popitem()[1].place)
 
     def fetch(self, passage: Passage) -> None:
         """Offers a step to the workers, who fetch and make it."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import queue
 import sys
 from collections.abc import Callable
@@ -13,33 +12,10 @@ from headrace.engine.passage import Ending
 from headrace.engine.processes.crew import Crew
 from headrace.engine.processes.member import Member
 from headrace.engine.processes.messages import Message
+from headrace.engine.processes.pipe import Bell
 
 Hear = Callable[[Member, Message], Arrival | None]
 Lose = Callable[[Member], Arrival]
-
-
-class Bell:
-    """Wakes somebody who waits for descriptors. Its own close when the last one lets go of it."""
-
-    def __init__(self) -> None:
-        self.fd, self.rope = os.pipe()
-        os.set_blocking(self.fd, False)
-        os.set_blocking(self.rope, False)
-
-    def ring(self) -> None:
-        """Wakes him, now or at his next turn; safe in finalisers."""
-        with contextlib.suppress(BlockingIOError):  # it rings already
-            os.write(self.rope, b".")
-
-    def hush(self) -> None:
-        """Makes ready for the next time."""
-        with contextlib.suppress(BlockingIOError):
-            while os.read(self.fd, 4096):
-                pass
-
-    def __del__(self) -> None:
-        os.close(self.fd)
-        os.close(self.rope)
 
 
 class Mailbox(Arrivals):
@@ -64,7 +40,7 @@ class Mailbox(Arrivals):
     def take(self) -> Arrival | None:
         """Waits for the arrival whose turn it is; None when woken."""
         while (arrival := self.early.pop(self.next_position, None)) is None:
-            if not self.sort_in() and not self.crew.listen(self, self.bell.fd):
+            if not self.sort_in() and not self.crew.listen(self, self.bell.read_end):
                 self.bell.hush()
                 if not self.sort_in():
                     return None

@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -48,6 +49,7 @@ class Member:
         self.number = number
         self.inbox = Inbox()
         self.ended: Ended | None = None
+        self.asking = threading.Lock()
         self.sentinel = -1
         self.file = SharedFile(anonymous_file(f"worker-{number}"))
         self.slots = ConsumerSlots(self.file)
@@ -98,16 +100,18 @@ class Member:
 
     def has_ended(self) -> bool:
         """Whether the process is no more; asks the system, and keeps the answer."""
-        if self.ended is None:
+        with self.asking:
+            if self.ended is not None:
+                return True
             try:
                 pid, status, usage = os.wait4(self.process.pid, os.WNOHANG)
             except ChildProcessError:
                 self.note_end(Ended(exit_code=None, peak_bytes=0))
-            else:
-                if pid:
-                    peak_bytes = usage.ru_maxrss * PEAK_UNIT_BYTES
-                    self.note_end(Ended(exit_code=os.waitstatus_to_exitcode(status), peak_bytes=peak_bytes))
-        return self.ended is not None
+                return True
+            if pid:
+                peak_bytes = usage.ru_maxrss * PEAK_UNIT_BYTES
+                self.note_end(Ended(exit_code=os.waitstatus_to_exitcode(status), peak_bytes=peak_bytes))
+            return bool(pid)
 
     def note_end(self, ended: Ended) -> None:
         """Keeps how it ended."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing.spawn
 import os
 import sys
 from dataclasses import asdict, dataclass
@@ -47,7 +48,7 @@ class Seat:
     def command(self) -> list[str]:
         """The command line that starts it."""
         flags = [*["-O"] * sys.flags.optimize, *(f"-W{option}" for option in sys.warnoptions)]
-        return [sys.executable, *flags, "-c", PROGRAM, json.dumps(asdict(self))]
+        return [os.fsdecode(multiprocessing.spawn.get_executable()), *flags, "-c", PROGRAM, json.dumps(asdict(self))]
 
     def descriptors(self) -> list[int]:
         """What the process inherits."""

@@ -15,6 +15,7 @@ from typing import NamedTuple
 from headrace.contracts import Step
 from headrace.engine.blocks import size_class
 from headrace.engine.processes.board import Board
+from headrace.engine.processes.pipe import Pipe
 from headrace.engine.processes.ranges import HEADER_BYTES, Range, Ranges
 from headrace.engine.processes.windows import SharedFile
 
@@ -53,10 +54,10 @@ class TaskQueue:
 
     Args:
         ranges: Where the steps lie.
-        pipe: Write end of the pipe of tickets.
+        pipe: The pipe of tickets.
     """
 
-    def __init__(self, ranges: Ranges, pipe: int) -> None:
+    def __init__(self, ranges: Ranges, pipe: Pipe) -> None:
         self.ranges = ranges
         self.pipe = pipe
 
@@ -70,7 +71,7 @@ class TaskQueue:
 
     def offer(self, iteration: int, position: int, laid: Laid) -> None:
         """Offers a task to all workers."""
-        os.write(self.pipe, TICKET.pack(iteration, position, laid.place.offset, laid.size_bytes))
+        os.write(self.pipe.write_end, TICKET.pack(iteration, position, laid.place.offset, laid.size_bytes))
 
 
 class TaskTaker:

@@ -11,6 +11,7 @@ import threading
 import time
 
 from headrace.engine.processes.board import Board
+from headrace.engine.processes.process_memory import ResidentMemory
 
 GRACE_S = 2.0
 """How long a worker may go on with its step when the trainer has gone."""
@@ -19,32 +20,49 @@ PR_SET_PDEATHSIG = 1
 """prctl(2)."""
 
 
+LOOK_EVERY_S = 0.5
+"""How often memory is looked at while there is work: what a long step takes is known when it is killed for it."""
+LOOK_EVERY_RESTING_S = 5.0
+
+
 def watch(control: int, board: Board, worker: int, idle_s: float) -> None:
     """Starts the thread.
 
     Args:
         control: Descriptor of the socket to the trainer, which sends nothing more: only its end can be read.
-        board: Where this process says that it leaves.
+        board: Where this process says what it holds, and that it leaves.
         worker: Number of this worker.
-        idle_s: How long to stay without an iteration.
+        idle_s: How long to stay without an iteration; 0 for as long as the trainer wants.
     """
     threading.Thread(target=stay, args=(control, board, worker, idle_s), name="headrace-watch", daemon=True).start()
 
 
 def stay(control: int, board: Board, worker: int, idle_s: float) -> None:
     """Returns never: ends the process when it is not needed any more."""
-    poller = select.poll()
+    resident, poller = ResidentMemory(), select.poll()
     poller.register(control, select.POLLIN)
-    idle_ms = min(max(idle_s, 1.0), 1e6) * 1000
-    while not poller.poll(idle_ms):
-        if board.is_resting():
-            # First said, then looked again: the trainer first begins, then looks whether somebody leaves.
-            board.set_leaving(worker, leaving=True)
-            if board.is_resting():
-                os._exit(0)
-            board.set_leaving(worker, leaving=False)
+    busy_s, wait_s = time.monotonic(), LOOK_EVERY_S
+    while not poller.poll(wait_s * 1000):
+        if not board.is_resting():
+            busy_s, wait_s = time.monotonic(), LOOK_EVERY_S
+            board.note_memory(worker, resident.size_bytes())
+        elif idle_s and time.monotonic() - busy_s >= idle_s:
+            leave(board, worker)
+        else:
+            wait_s = min(idle_s or LOOK_EVERY_RESTING_S, LOOK_EVERY_RESTING_S)
     time.sleep(GRACE_S)  # the main thread sees the end of its queue, and ends the process in order
     os._exit(1)
+
+
+def leave(board: Board, worker: int) -> None:
+    """Ends this process, unless the trainer begins an iteration at this very moment.
+
+    First it is said, then looked again: the trainer first begins, then looks whether somebody leaves.
+    """
+    board.set_leaving(worker, leaving=True)
+    if board.is_resting():
+        os._exit(0)
+    board.set_leaving(worker, leaving=False)
 
 
 def die_with(trainer: int) -> None:

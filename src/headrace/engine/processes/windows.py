@@ -65,6 +65,9 @@ class SharedFile:
             os.close(fd)
         self.windows = {}
 
+    def __del__(self) -> None:
+        self.close()
+
 
 def window_number(offset: int) -> int:
     """Which window holds an offset."""

@@ -158,7 +158,7 @@ def main(told: dict[str, Any]) -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     if seat.dies_with_thread:
         die_with(seat.trainer)
-    faulthandler.enable()
+    faulthandler.enable(file=2)
     EVENTS.in_use = True
     sys.argv = list(seat.argv)
     line = Line(seat.control)
