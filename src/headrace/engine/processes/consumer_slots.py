@@ -8,7 +8,7 @@ import numpy as np
 
 from headrace._base.forks import FORKS
 from headrace.contracts import U8
-from headrace.engine.processes.ranges import Range
+from headrace.engine.processes.ranges import Range, Sent
 from headrace.engine.processes.windows import SharedFile
 from headrace.engine.slots import Lease
 
@@ -16,10 +16,11 @@ from headrace.engine.slots import Lease
 class Lent:
     """A range of a worker's file that this process looks at: the `Memory` of a lease."""
 
-    __slots__ = ("address", "class_bytes", "forks", "of", "returned_at")
+    __slots__ = ("address", "class_bytes", "forks", "mark", "of", "returned_at")
 
-    def __init__(self, of: Range) -> None:
+    def __init__(self, of: Range, mark: int) -> None:
         self.of = of
+        self.mark = mark
         self.address = of.address
         self.class_bytes = of.class_bytes
         self.forks = FORKS.num
@@ -36,7 +37,7 @@ class Loans:
     def append(self, lent: Lent, /) -> None:
         """Tells the worker, by the byte that it looks at, that the range is its own again. Called by finalisers."""
         if lent.forks == FORKS.num:
-            lent.of.call_back()
+            lent.of.call_back(lent.mark)
 
 
 LOANS = Loans()
@@ -52,8 +53,8 @@ class ConsumerSlots:
     def __init__(self, file: SharedFile) -> None:
         self.file = file
 
-    def lease(self, offset: int, size_bytes: int) -> U8:
-        """An array over the data of the range at this offset of the file; the range goes back with its last view."""
-        lent = Lent(Range(self.file.window(offset), offset, size_bytes))
-        memory: Any = np.asarray(Lease(lent, size_bytes, LOANS))
+    def lease(self, sent: Sent) -> U8:
+        """An array over the data of a range; the range goes back with its last view."""
+        lent = Lent(Range(self.file.window(sent.offset), sent.offset, sent.size_bytes), sent.mark)
+        memory: Any = np.asarray(Lease(lent, sent.size_bytes, LOANS))
         return memory  # type: ignore[no-any-return]

@@ -4,56 +4,27 @@ from __future__ import annotations
 
 import _thread
 import atexit
-import contextlib
-import os
 import select
-import signal
-import sys
 import threading
 import time
 import weakref
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 from headrace._base.forks import FORKS, renew_after_fork
-from headrace._base.machine import affinity_cpus
 from headrace.engine.processes.anonymous_file import anonymous_file
 from headrace.engine.processes.board import Board, board_bytes
+from headrace.engine.processes.job import Job
+from headrace.engine.processes.launch import CrewOptions, Desk, launch
 from headrace.engine.processes.member import Member
-from headrace.engine.processes.messages import Brief, Message
+from headrace.engine.processes.messages import Message
 from headrace.engine.processes.pipe import Pipe
 from headrace.engine.processes.ranges import HEADER_BYTES, Ranges
-from headrace.engine.processes.seat import Seat
 from headrace.engine.processes.tasks import TaskQueue
 from headrace.engine.processes.windows import SharedFile
-from headrace.engine.processes.work_file import write_work
-from headrace.engine.processes.worker import Job
-from headrace.errors import OptionError, WorkerError
+from headrace.errors import WorkerError
 
 LEAVE_S = 4.0
 """How long workers may take to end in order; those that take longer are killed."""
-
-THREAD_VARIABLES = (
-    "OMP_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-    "OPENCV_FOR_THREADS_NUM",
-)
-"""What OpenMP, MKL, OpenBLAS, NumExpr, Accelerate and OpenCV read when they are loaded; torch goes by the first two."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CrewOptions:
-    """How the processes of an engine are started."""
-
-    num_workers: int
-    threads_per_worker: int | None
-    max_free_bytes: int
-    idle_s: float
-    preload: tuple[str, ...]
 
 
 class Listener(Protocol):
@@ -82,84 +53,21 @@ class Crew:
         self.listener: Listener | None = None
         self.file = SharedFile(anonymous_file("tasks"))
         self.tickets = Pipe()
-        self.starts = Pipe()
         self.ranges = Ranges(self.file)
         size_bytes = board_bytes(options.num_workers)
-        self.board_offset = self.ranges.make(size_bytes).offset + HEADER_BYTES
-        self.board = Board(self.file.array(self.board_offset, size_bytes))
+        board_offset = self.ranges.make(size_bytes).offset + HEADER_BYTES
+        self.board = Board(self.file.array(board_offset, size_bytes))
         self.queue = TaskQueue(self.ranges, self.tickets)
         FORKS.watch()
         renew_after_fork(self)
         CREWS.add(self)
         self.over = False
         try:
-            self.start(job)
+            desk = Desk(tickets=self.tickets, file=self.file, board_offset=board_offset)
+            launch(job, options, desk, self.members)
         except BaseException:
             self.end(at_once=True)
             raise
-
-    # --- beginning
-
-    def start(self, job: Job) -> None:
-        """Starts the processes, then packs the work while they import what they need."""
-        work = anonymous_file("work")
-        try:
-            os.write(self.starts.write_end, b"." * min(affinity_cpus(), self.options.num_workers))
-            environment = self.environment()
-            with deaf_to_ctrl_c():
-                for number in range(self.options.num_workers):
-                    self.members.append(self.member(number, work, environment))
-            brief = self.brief(work, job)
-            for member in self.members:
-                member.brief(brief)
-        finally:
-            os.close(work)
-
-    def member(self, number: int, work: int, environment: Mapping[str, str]) -> Member:
-        """Starts one process."""
-
-        def seat(control: int, slots: int) -> Seat:
-            return Seat(
-                number=number,
-                trainer=os.getpid(),
-                dies_with_thread=threading.current_thread() is threading.main_thread(),
-                control=control,
-                tickets=self.tickets.read_end,
-                tasks=self.file.fd,
-                work=work,
-                slots=slots,
-                starts=self.starts.read_end,
-                started=self.starts.write_end,
-                path=tuple(map(str, sys.path)),
-                argv=tuple(sys.argv),
-                preload=tuple(module for module in self.options.preload if module in sys.modules),
-            )
-
-        return Member(number, seat, environment)
-
-    def environment(self) -> dict[str, str]:
-        """The environment of the workers: as many threads for each library as a worker is to have."""
-        num = self.options.threads_per_worker
-        return os.environ | ({} if num is None else dict.fromkeys(THREAD_VARIABLES, str(num)))
-
-    def brief(self, work: int, job: Job) -> Brief:
-        """Packs the work, and tells where it lies."""
-        try:
-            layout = write_work(work, job)
-        except Exception as error:
-            raise OptionError(
-                "the dataset, or a function given with it, cannot be sent to worker processes",
-                got=f"{type(error).__qualname__}: {error}",
-                accepted="what pickle or cloudpickle can handle: no open files, locks, sockets, generators",
-                remedy='Open such things on first use or in worker_init, or use engine="threads".',
-            ) from error
-        return Brief(
-            layout=layout,
-            board_offset=self.board_offset,
-            num_workers=self.options.num_workers,
-            max_free_bytes=self.options.max_free_bytes,
-            idle_s=self.options.idle_s,
-        )
 
     # --- iterations
 
@@ -256,7 +164,6 @@ class Crew:
     def close(self) -> None:
         """Closes all descriptors."""
         self.tickets.close()
-        self.starts.close()
         self.file.close()
         for member in self.members:
             member.close()
@@ -315,13 +222,3 @@ class Crews:
 
 
 CREWS = Crews()
-
-
-@contextlib.contextmanager
-def deaf_to_ctrl_c() -> Iterator[None]:
-    """Processes that are started in here do not get Ctrl-C until they have said that they ignore it."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)

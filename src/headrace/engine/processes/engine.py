@@ -11,10 +11,11 @@ from headrace.contracts import Recorder, Step, StepWork
 from headrace.engine.budget import ByteBudget
 from headrace.engine.consumer import Consumer
 from headrace.engine.flight import FlightOptions
-from headrace.engine.processes.crew import Crew, CrewOptions, start_crew
+from headrace.engine.processes.crew import Crew, start_crew
 from headrace.engine.processes.flight import ProcessFlight
+from headrace.engine.processes.job import Job, no_context
+from headrace.engine.processes.launch import CrewOptions
 from headrace.engine.processes.tasks import MAX_TICKETS
-from headrace.engine.processes.worker import Job, no_context
 from headrace.engine.shared import SHARED_SLOTS
 from headrace.engine.stream import StepStream
 from headrace.engine.threads import at_least_1

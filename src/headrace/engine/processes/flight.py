@@ -112,5 +112,5 @@ class ProcessFlight(Flight):
 
 def refuse(member: Member, parcel: Parcel) -> None:
     """Gives the memory of a batch back that nobody wants any more."""
-    for offset, size_bytes in parcel.ranges:
-        member.slots.lease(offset, size_bytes)
+    for sent in parcel.ranges:
+        member.slots.lease(sent)

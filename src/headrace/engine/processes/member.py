@@ -9,8 +9,8 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from headrace.engine.processes.anonymous_file import anonymous_file
 from headrace.engine.processes.consumer_slots import ConsumerSlots
@@ -38,14 +38,14 @@ class Member:
 
     Args:
         number: Its number among the workers.
-        seat: Makes what it is told, from the descriptors of its socket and of its memory.
+        seat: What it is told, but for the descriptors of its socket and of its memory.
         environment: Its environment.
 
     Raises:
         OSError: The system gives no process, or no descriptor.
     """
 
-    def __init__(self, number: int, seat: Callable[[int, int], Seat], environment: Mapping[str, str]) -> None:
+    def __init__(self, number: int, seat: Seat, environment: Mapping[str, str]) -> None:
         self.number = number
         self.inbox = Inbox()
         self.ended: Ended | None = None
@@ -56,7 +56,7 @@ class Member:
         self.control, theirs = socket.socketpair()
         try:
             with theirs:
-                told = seat(theirs.fileno(), self.file.fd)
+                told = replace(seat, control=theirs.fileno(), slots=self.file.fd)
                 self.process = subprocess.Popen(  # noqa: S603 - this interpreter
                     told.command(), pass_fds=told.descriptors(), env=environment, stdin=subprocess.DEVNULL
                 )

@@ -16,6 +16,7 @@ import cloudpickle
 import numpy as np
 
 from headrace.contracts import U8
+from headrace.engine.processes.ranges import Sent
 from headrace.engine.processes.worker_slots import WorkerSlots
 from headrace.engine.slots import LEASE_FROM_BYTES
 
@@ -75,13 +76,13 @@ Piece = tuple[int, int, int]
 class Parcel:
     """A value ready to be sent: a pickle, and where its buffers lie.
 
-    `ranges` are (offset in the file, bytes that are looked at). `pieces` has one entry a buffer. The pickle itself is a
+    `pieces` has one entry a buffer. The pickle itself is a
     piece too where it is long: then `body` is empty and the last piece holds it.
     """
 
     __slots__ = ("body", "pieces", "ranges")
 
-    def __init__(self, body: bytes, pieces: Sequence[Piece], ranges: Sequence[tuple[int, int]]) -> None:
+    def __init__(self, body: bytes, pieces: Sequence[Piece], ranges: Sequence[Sent]) -> None:
         self.body = body
         self.pieces = pieces
         self.ranges = ranges
@@ -116,12 +117,10 @@ class Packer:
             self.pieces.append(None)
             body = memoryview(b"")
         kept = self.copy()
-        for address in self.numbers:
-            self.slots.known[address].send_away()
+        ranges = [self.slots.known[address] for address in self.numbers]
+        sent = [Sent(one.offset, end, one.send_away()) for one, end in zip(ranges, self.ends, strict=True)]
         del kept
-        offsets = [self.slots.known[address].offset for address in self.numbers]
-        pieces = [piece for piece in self.pieces if piece is not None]
-        return Parcel(bytes(body), pieces, list(zip(offsets, self.ends, strict=True)))
+        return Parcel(bytes(body), [piece for piece in self.pieces if piece is not None], sent)
 
     def take(self, buffer: pickle.PickleBuffer) -> bool:
         """Finds a place for a buffer; True where it is so small that it may lie in the stream."""
@@ -166,14 +165,14 @@ def aligned_starts(sizes: Sequence[int]) -> list[int]:
     return starts
 
 
-def unpack(parcel: Parcel, lease: Callable[[int, int], U8]) -> Any:
+def unpack(parcel: Parcel, lease: Callable[[Sent], U8]) -> Any:
     """The value of a parcel. Its arrays and tensors look at the sender's memory, and hold the leases.
 
     Args:
         parcel: What arrived.
-        lease: Gives the memory of a range, by its offset and size.
+        lease: Gives the memory of a range.
     """
-    memories = [lease(offset, size_bytes) for offset, size_bytes in parcel.ranges]
+    memories = [lease(sent) for sent in parcel.ranges]
     buffers = [memories[number][start : start + size_bytes] for number, start, size_bytes in parcel.pieces]
     body = parcel.body or buffers.pop().data
     return pickle.loads(body, buffers=buffers)  # noqa: S301 - from a process of our own

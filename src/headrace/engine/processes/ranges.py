@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import mmap
 from collections import defaultdict
+from typing import NamedTuple
 
 from headrace.engine.processes.windows import SharedFile, Window, window_number, window_start
 
 HEADER_BYTES = 64
-"""In front of each range; its first byte tells whether another process looks at the range. A cache line, so that the
-data behind it is aligned to one."""
+"""In front of each range, and all zero while no other process looks at it. Each batch that goes out sets a byte, which
+its receiver clears: two batches with the same array have two, so neither needs to count, which would take a lock. A
+cache line, so that the data behind it is aligned to one."""
+NOBODY = bytes(HEADER_BYTES)
 
 
 class Range:
@@ -25,18 +28,39 @@ class Range:
         self.address = window.address + offset - window.start + HEADER_BYTES
         self.returned_at = 0
 
-    @property
+    def marks(self) -> bytes:
+        """The header."""
+        start = self.offset - self.window.start
+        return self.window.pages[start : start + HEADER_BYTES]
+
     def is_away(self) -> bool:
         """Whether another process looks at it."""
-        return bool(self.window.memory[self.offset - self.window.start])
+        return self.marks() != NOBODY
 
-    def send_away(self) -> None:
-        """Notes that another process is about to look at it; that one takes the note back."""
-        self.window.memory[self.offset - self.window.start] = 1
+    def may_go(self) -> bool:
+        """Whether it can be sent away once more."""
+        return 0 in self.marks()
 
-    def call_back(self) -> None:
-        """Takes the note back: nobody else looks at it."""
-        self.window.memory[self.offset - self.window.start] = 0
+    def send_away(self) -> int:
+        """Notes that another process is about to look at it, which takes the note back by the number of its mark."""
+        mark = self.marks().index(0)
+        self.window.pages[self.offset - self.window.start + mark] = 1
+        return mark
+
+    def call_back(self, mark: int) -> None:
+        """Takes a note back."""
+        self.window.pages[self.offset - self.window.start + mark] = 0
+
+
+class Sent(NamedTuple):
+    """A range that another process gets to see."""
+
+    offset: int
+    """In the file."""
+    size_bytes: int
+    """Of the data that is looked at."""
+    mark: int
+    """Of its header."""
 
 
 class Ranges:

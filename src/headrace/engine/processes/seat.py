@@ -24,16 +24,12 @@ class Seat:
     """Process id of the one that starts it."""
     dies_with_thread: bool
     """Whether the system is to kill it when the thread that starts it ends: only right for a main thread."""
-    control: int
-    """Descriptor of the socket to the trainer."""
     tickets: int
     """Descriptor of the pipe of tickets."""
     tasks: int
     """Descriptor of the file of steps."""
     work: int
     """Descriptor of the file of the work."""
-    slots: int
-    """Descriptor of the file of this worker's batches."""
     starts: int
     """Descriptors of the pipe of starts, for reading."""
     started: int
@@ -44,6 +40,10 @@ class Seat:
     """The trainer's."""
     preload: tuple[str, ...]
     """Modules that the work is likely to need, imported while the trainer still packs it."""
+    control: int = -1
+    """Descriptor of the socket to the trainer."""
+    slots: int = -1
+    """Descriptor of the file of this worker's batches."""
 
     def command(self) -> list[str]:
         """The command line that starts it."""

@@ -11,17 +11,15 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from typing import Any
 
 from headrace._base.forks import renew_after_fork
-from headrace.contracts import Step, StepWork
+from headrace.contracts import Step
 from headrace.engine.events import EVENTS
 from headrace.engine.passage import StepMemory
 from headrace.engine.processes.board import Board, board_bytes
 from headrace.engine.processes.carried_errors import carry
+from headrace.engine.processes.job import Job
 from headrace.engine.processes.messages import Brief, Failed, Inbox, Made, Message, Unready, framed
 from headrace.engine.processes.parcels import Packer, Parcel
 from headrace.engine.processes.process_memory import ResidentMemory, peak_bytes
@@ -32,22 +30,6 @@ from headrace.engine.processes.windows import SharedFile
 from headrace.engine.processes.work_file import read_work
 from headrace.engine.processes.worker_slots import WorkerSlots
 from headrace.errors import WorkerError
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
-    """What is sent to each worker."""
-
-    work: StepWork
-    worker_init: Callable[[int], object] | None
-    """Called once with the worker's number."""
-    step_context: Callable[[Step], AbstractContextManager[Any]]
-    """Entered around each step."""
-
-
-def no_context(_: Step) -> AbstractContextManager[Any]:
-    """A step without anything around it."""
-    return nullcontext()
 
 
 class Line:
@@ -105,7 +87,7 @@ class Worker:
                 if self.board.is_wanted(ticket.iteration):
                     self.line.send(message)
                 elif isinstance(message, Made):
-                    self.slots.call_back(offset for offset, _ in message.parcel.ranges)
+                    self.slots.call_back(message.parcel.ranges)
                 del message
             self.board.disclaim(self.number)
 
@@ -132,7 +114,7 @@ class Worker:
         EVENTS.add("run", run_s - fetched_s, items=num_items, size_bytes=run_bytes)
         parcel = self.pack(batch)
         EVENTS.add("send", time.perf_counter() - run_s, items=num_items)
-        return parcel, max(memory.size_bytes, sum(size_bytes for _, size_bytes in parcel.ranges))
+        return parcel, max(memory.size_bytes, sum(sent.size_bytes for sent in parcel.ranges))
 
     def pack(self, batch: Any) -> Parcel:
         """The batch as a parcel.

@@ -1,7 +1,7 @@
 """Batch memory as a worker process sees it: what it writes there, the consumer sees without a copy.
 
 A range is free when two parties have let go of it. In the worker that is the last array over it, as in every slot pool.
-The consumer's side is a byte in front of the range: the worker sets it before it sends the batch, the finaliser of the
+The consumer's side are bytes in front of the range: the worker sets one before it sends a batch, the finaliser of the
 consumer's lease clears it. So memory comes back without a message, a lock or a system call.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeAlias
 
 from headrace.engine.blocks import Memory
-from headrace.engine.processes.ranges import Range, Ranges
+from headrace.engine.processes.ranges import Range, Ranges, Sent
 from headrace.engine.processes.windows import SharedFile
 from headrace.engine.slots import SlotPool
 
@@ -57,21 +57,21 @@ class WorkerSlots(SlotPool):
         self.away.extend(super().reusable())
         for _ in range(min(len(self.away), LOOKS_PER_LEASE)):
             memory = self.away.popleft()
-            if self.known[memory.address].is_away:
+            if self.known[memory.address].is_away():
                 self.away.append(memory)
             else:
                 yield memory
 
-    def call_back(self, offsets: Iterable[int]) -> None:
-        """The ranges at these offsets were not sent after all."""
-        for offset in offsets:
-            Range(self.ranges.file.window(offset), offset, 0).call_back()
+    def call_back(self, sent: Iterable[Sent]) -> None:
+        """These were not sent after all."""
+        for one in sent:
+            Range(self.ranges.file.window(one.offset), one.offset, one.size_bytes).call_back(one.mark)
 
     def locate(self, address: int) -> Place | None:
-        """The range that holds this address; None for memory of another kind."""
+        """The range that holds this address; None for memory of another kind, or on its way to too many already."""
         number = bisect_right(self.addresses, address) - 1
         if number < 0:
             return None
         found = self.known[self.addresses[number]]
         start = address - found.address
-        return (found, start) if start < found.class_bytes else None
+        return (found, start) if start < found.class_bytes and found.may_go() else None
