@@ -83,6 +83,7 @@ class OrderedSteps:
         if self.continuity.adopts_nodes and saved.shuffle == spec.shuffle == "window":
             own = replace(own, canonical_nodes=saved.canonical_nodes)
         check_compatible(saved, own, self.continuity.on_batch_change)
+        _check_nodes(own.canonical_nodes, spec.global_batch)
         steps = self._with(replace(spec, canonical_nodes=own.canonical_nodes))
         return steps, steps.place_of(saved)
 
@@ -114,13 +115,17 @@ class OrderedSteps:
     def place_of(self, saved: OrderState) -> Place:
         """A place in batches of the present size: counted from the start of the epoch wherever that is possible."""
         spec, delivered = self.spec, saved.samples_delivered
-        _check_position(saved, spec)
-        full, rest = divmod(delivered, spec.global_batch)
+        between = delivered % spec.canonical_nodes != 0 and delivered != spec.num_samples
+        if delivered > spec.num_samples or between:
+            raise _nowhere(saved, spec)
         if delivered == spec.num_samples:
             return Place(epoch=saved.epoch, batches=self.num_steps(saved.epoch))
-        if rest:
-            return Place(epoch=saved.epoch, start=delivered)
-        return Place(epoch=saved.epoch, batches=full * spec.accumulate + saved.rank_batches)
+        full, rest = divmod(delivered, spec.global_batch)
+        start, batches = (delivered, 0) if rest else (0, full * spec.accumulate)
+        place = Place(epoch=saved.epoch, start=start, batches=batches + saved.rank_batches)
+        if self.num_left(place) < 0:
+            raise _nowhere(saved, spec)
+        return place
 
     def _open(self, place: Place) -> EpochOrder:
         """The order of an epoch; the last one asked for stays open."""
@@ -131,13 +136,23 @@ class OrderedSteps:
         return opened[1]
 
 
-def _check_position(saved: OrderState, spec: OrderSpec) -> None:
-    """A position that no run can have is damage."""
-    delivered, nodes = saved.samples_delivered, spec.canonical_nodes
-    between = delivered % nodes != 0 and delivered != spec.num_samples
-    if delivered > spec.num_samples or between or saved.rank_batches >= spec.accumulate:
+def _check_nodes(canonical_nodes: int, global_batch: int) -> None:
+    """Batches of another size have to hold as many rows of each canonical node."""
+    if global_batch % canonical_nodes:
         raise OrderError(
-            "The state is damaged: no run stands there",
-            got=f"samples_delivered={delivered}, rank_batches={saved.rank_batches}",
-            accepted=f"up to {spec.num_samples} samples, and fewer than {spec.accumulate} batches after them",
+            "The state does not fit this loader: its canonical_nodes do not divide the global batch",
+            got=f"canonical_nodes={canonical_nodes} in the state, a global batch of {global_batch} here",
+            accepted=f"batch_size x ranks x accumulate that {canonical_nodes} divides",
+            remedy="Choose such a batch_size; the canonical nodes of a run stay those of its first start",
         )
+
+
+def _nowhere(saved: OrderState, spec: OrderSpec) -> OrderError:
+    """The error of a position that no run can have: the state is damaged."""
+    return OrderError(
+        "The state is damaged: no run stands there",
+        got=f"samples_delivered={saved.samples_delivered}, rank_batches={saved.rank_batches}",
+        accepted=f"samples_delivered from 0 to {spec.num_samples}, a multiple of canonical_nodes="
+        f"{spec.canonical_nodes} or the end, and rank_batches that the step after them has",
+        remedy="Load a state as state_dict() gave it",
+    )

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from headrace.order.state_values import check_same, is_count, is_text, read_values, write_values
+from headrace.order.state_values import COUNT, TEXT, check_same, read_values, write_values
 
 REMEDIES = {
     "num_samples": "Load the state with the dataset that it was saved with",
@@ -39,10 +39,10 @@ class SampledState:
         """The state that `to_dict` wrote.
 
         Raises:
-            OrderError: Another kind or a newer format, or a field that is missing, unknown or of the wrong type.
+            OrderError: Another kind or a newer format, or a field that is missing, unknown or holds what it cannot.
         """
-        fits = {field.name: is_text if field.name == "fingerprint" else is_count for field in fields(SampledState)}
-        return SampledState(**read_values("sampler", state, fits))
+        accepted = {field.name: TEXT if field.name == "fingerprint" else COUNT for field in fields(SampledState)}
+        return SampledState(**read_values("sampler", state, accepted))
 
     def check_same_run(self, current: SampledState) -> None:
         """Checks that a loader whose own state is `current` can go on from this one.
@@ -51,4 +51,5 @@ class SampledState:
             OrderError: Another dataset or seed; the field and both values are named.
         """
         for name, remedy in REMEDIES.items():
-            check_same(name, getattr(self, name), getattr(current, name), remedy)
+            saved = getattr(self, name)
+            check_same(name, saved, getattr(current, name), remedy.format(saved=saved))

@@ -12,7 +12,17 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from headrace.contracts import Shuffle, Tail
 from headrace.order.epoch import EpochOrder
-from headrace.order.state_values import check_same, is_count, is_text, read_values, write_values
+from headrace.order.state_values import (
+    COUNT,
+    POSITIVE,
+    TEXT,
+    Accepted,
+    check_same,
+    damaged,
+    is_count,
+    read_values,
+    write_values,
+)
 
 OnBatchChange: TypeAlias = Literal["refuse", "continue"]
 """What happens to a state that was saved with another global batch."""
@@ -37,25 +47,30 @@ REMEDIES = {
     "tail": "Make the loader with tail={saved!r}",
     "global_batch": "Keep batch_size x ranks x accumulate at {saved}, or pass on_batch_change='continue' to deliver "
     "the rest of the epoch in the new batches",
-    "batch_size": "The state was saved between the batches of one global step: keep batch_size={saved}, or save after "
-    "a whole number of global steps",
-    "world_size": "The state was saved between the batches of one global step: resume on {saved} ranks, or save after "
-    "a whole number of global steps",
 }
 
+REMEDY_INSIDE_STEP = (
+    "The state was saved between the batches of one global step: keep {name}={saved}, or save after a whole number "
+    "of global steps"
+)
 
-def is_choice(value: object, choices: tuple[str, ...]) -> bool:
-    """Whether this is one of some strings."""
-    return isinstance(value, str) and value in choices
+
+def one_of(*choices: str | None) -> Accepted:
+    """One of some strings, or None."""
+    names = ", ".join(map(repr, choices))
+    return Accepted(f"one of {names}", lambda value: (value is None or isinstance(value, str)) and value in choices)
 
 
-SPECIAL_TYPES = {
-    "fingerprint": is_text,
-    "shuffle": lambda value: is_choice(value, get_args(Shuffle)),
-    "tail": lambda value: value is None or is_choice(value, get_args(Tail)),
-    "sources": lambda value: isinstance(value, list | tuple) and all(map(is_count, value)),
+SPECIAL: Mapping[str, Accepted] = {
+    "fingerprint": TEXT,
+    "shuffle": one_of(*get_args(Shuffle)),
+    "tail": one_of(*get_args(Tail), None),
+    "sources": Accepted(
+        "a list of counts", lambda value: isinstance(value, list | tuple) and all(map(is_count, value))
+    ),
+    **dict.fromkeys(("global_batch", "batch_size", "world_size", "canonical_nodes"), POSITIVE),
 }
-"""Types of the fields that are no counts, as JSON keeps them."""
+"""What the fields hold that are no counts from 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,11 +110,28 @@ class OrderState:
         """The state that `to_dict` wrote.
 
         Raises:
-            OrderError: Another kind or a newer format, or a field that is missing, unknown or of the wrong type.
+            OrderError: Another kind or a newer format, or a field that is missing, unknown or holds what it cannot.
         """
-        fits = {field.name: SPECIAL_TYPES.get(field.name, is_count) for field in fields(OrderState)}
-        values = read_values("order", state, fits)
-        return OrderState(**{**values, "sources": tuple(values["sources"])})
+        accepted = {field.name: SPECIAL.get(field.name, COUNT) for field in fields(OrderState)}
+        values = read_values("order", state, accepted)
+        saved = OrderState(**{**values, "sources": tuple(values["sources"])})
+        saved.check_batches()
+        return saved
+
+    def check_batches(self) -> None:
+        """The batches of all ranks make whole global steps.
+
+        Raises:
+            OrderError: They do not, or more of them are delivered than make one.
+        """
+        accumulate, left = divmod(self.global_batch, self.batch_size * self.world_size)
+        if left or self.rank_batches >= accumulate:
+            raise damaged(
+                "its batches make no global step",
+                got=f"global_batch={self.global_batch}, batch_size={self.batch_size}, world_size={self.world_size}, "
+                f"rank_batches={self.rank_batches}",
+                accepted="batch_size x world_size x accumulate = global_batch, and rank_batches below accumulate",
+            )
 
 
 def state_at(
@@ -143,11 +175,19 @@ def check_compatible(saved: OrderState, current: OrderState, on_batch_change: On
     Raises:
         OrderError: Another dataset, another order or another global batch; the field and both values are named.
     """
-    names = [*SAME_DATASET, *SAME_ORDER]
-    if on_batch_change == "refuse":
-        names.append("global_batch")
-    for name in names:
-        check_same(name, getattr(saved, name), getattr(current, name), REMEDIES[name])
+    for name in (*SAME_DATASET, *SAME_ORDER):
+        _check_field(name, saved, current, REMEDIES[name])
+    if len(saved.sources) != len(current.sources):
+        check_same("number of sources", len(saved.sources), len(current.sources), REMEDIES["fingerprint"])
     if saved.rank_batches:
         for name in INSIDE_STEP:
-            check_same(name, getattr(saved, name), getattr(current, name), REMEDIES[name])
+            _check_field(name, saved, current, REMEDY_INSIDE_STEP)
+    elif on_batch_change == "refuse":
+        _check_field("global_batch", saved, current, REMEDIES["global_batch"])
+
+
+def _check_field(name: str, saved: OrderState, current: OrderState, remedy: str) -> None:
+    value = getattr(saved, name)
+    # The mode "none" is asked for by shuffle=False.
+    argument = False if name == "shuffle" and value == "none" else value
+    check_same(name, value, getattr(current, name), remedy.format(name=name, saved=argument))
