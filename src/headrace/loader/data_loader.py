@@ -202,8 +202,10 @@ class DataLoader(TorchAttributes, Generic[T]):
 
         After `load_state_dict`, the epoch in which the state stands goes on from there; another one starts anew.
         """
+        before = self._progress.upcoming.epoch
         self._progress.choose(epoch)
-        self._unpickled = None
+        if self._progress.upcoming.epoch != before:
+            self._unpickled = None
 
     def set_batch_size(self, batch_size: int) -> None:
         """From the next batch on, batches have this size: the rest of the epoch is delivered exactly once in them.

@@ -24,6 +24,7 @@ class LoaderIterator(Iterator[Any]):
         self.progress = progress
         self.agreement = agreement
         self.rank = rank
+        self.is_over = False
 
     def __next__(self) -> Any:
         """The next batch.
@@ -35,10 +36,14 @@ class LoaderIterator(Iterator[Any]):
             RankMismatchError: Another rank has opened a different epoch meanwhile.
             Exception: What a stage raised, at its place in the order.
         """
+        if self.is_over:
+            # Another iterator may be at work by now: this one has nothing more to say.
+            raise StopIteration
         self.agreement.asks()
         try:
             delivered = next(self.stream)
         except StopIteration:
+            self.is_over = True
             self.progress.ended()
             self.agreement.ended()
             raise

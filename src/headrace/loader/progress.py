@@ -8,6 +8,9 @@ from headrace.contracts import Bools
 from headrace.errors import OptionError
 from headrace.loader.place import Place
 
+LARGEST_EPOCH = (1 << 64) - 1
+"""Epochs are hashed as 64 bits, and states hold no larger one."""
+
 
 class Progress:
     """Shared by a loader and its live iterator. Epochs advance by themselves; `choose` is allowed and exact."""
@@ -62,8 +65,8 @@ class Progress:
             number = operator.index(epoch)
         except TypeError:
             number = -1
-        if number < 0 or isinstance(epoch, bool):
-            raise OptionError("set_epoch needs an epoch", got=repr(epoch), accepted="an integer of 0 or more")
+        if not 0 <= number <= LARGEST_EPOCH or isinstance(epoch, bool):
+            raise OptionError("set_epoch needs an epoch", got=repr(epoch), accepted="an integer from 0 to 2^64 - 1")
         if number != self.upcoming.epoch:
             self.upcoming = Place(epoch=number)
         self.is_chosen = True

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from headrace.engine import InlineEngine, Stats, StepStream, ThreadEngine
+from headrace.errors import OptionError
 from headrace.loader.agreement import Agreement
 from headrace.loader.composition import Composition
 from headrace.loader.iterator import LoaderIterator
@@ -59,9 +60,11 @@ class Run:
         self._recompose(replace(self.composition, steps=steps))
         self.progress.go_to(place)
 
-    def resize(self, batch_size: int) -> None:
+    def resize(self, batch_size: int | None) -> None:
         """Goes on in batches of another size, in the live iterator too; where that fails, all stays as it was."""
         composition, progress = self.composition, self.progress
+        if batch_size is None:
+            raise OptionError("set_batch_size needs a size", got="None", accepted="an integer of 1 or more")
         options = replace(composition.options, batch_size=batch_size)
         steps, place = composition.steps.resized(progress.place, batch_size)
         _, upcoming = composition.steps.resized(progress.upcoming, batch_size)

@@ -35,12 +35,12 @@ class SampledSteps:
         return len(self.batches)
 
     def num_left(self, place: Place) -> int:
-        """Batches after a place, by the length that the sampler says."""
-        return self.num_steps(place.epoch) - place.batches
+        """Batches after a place, by the length that the sampler says; none where it gave more than it says."""
+        return max(0, self.num_steps(place.epoch) - place.batches)
 
     def num_done(self, place: Place) -> int:
-        """Batches before a place."""
-        return place.batches
+        """Batches before a place, never more than the sampler says."""
+        return self.num_steps(place.epoch) - self.num_left(place)
 
     def steps(self, place: Place) -> Iterator[Step]:
         """Steps after a place. What comes before it is drawn from the sampler again and let go: ids, not samples."""

@@ -62,7 +62,7 @@ def test_the_epoch_of_a_loaded_place_may_be_announced_but_another_one_starts_ane
     assert progress.begin() == Place(epoch=3)
 
 
-@pytest.mark.parametrize("epoch", [-1, 1.5, "2", True, None])
+@pytest.mark.parametrize("epoch", [-1, 1.5, "2", True, None, 2**64])
 def test_epochs_that_are_none_are_refused(epoch):
     with pytest.raises(OptionError, match="set_epoch"):
         Progress().choose(epoch)

@@ -1,0 +1,450 @@
+"""States that are not what they should be, and calls that come at odd moments."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import shutil
+from itertools import chain, islice
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+from torchvision.datasets import ImageFolder
+from torchvision.transforms import v2
+
+import headrace as hr
+from headrace.errors import HeadraceError, LoaderClosedError, OptionError, OrderError
+from tests.tars import tar_of
+
+NUM = 21
+NAN = float("nan")
+
+
+def write_shards(folder, counts=(5, 7, 9), names=("000", "001", "002", "003")):
+    folder.mkdir(parents=True)
+    first = 0
+    for name, count in zip(names, counts, strict=False):
+        members = ((f"{number:05d}.txt", str(number).encode()) for number in range(first, first + count))
+        (folder / f"{name}.tar").write_bytes(tar_of(members))
+        first += count
+    return folder
+
+
+def sharded(folder, **options):
+    return loader_of(hr.ShardDataset(folder, fields=("txt",)), **options)
+
+
+def loader_of(dataset=None, batch_size=4, **options):
+    options = {"shuffle": True, "num_workers": 0, "extras": "index"} | options
+    return hr.DataLoader(range(NUM) if dataset is None else dataset, batch_size, **options)
+
+
+def rows(batches):
+    return [index.tolist() for *_, index in batches]
+
+
+def flat(batches):
+    return list(chain.from_iterable(batches))
+
+
+def state_after(loader, num):
+    """What a checkpoint keeps after so many batches."""
+    iterator = iter(loader)
+    list(islice(iterator, num))
+    state = json.loads(json.dumps(loader.state_dict()))
+    loader.close()
+    return state
+
+
+def refusal(loader, state):
+    """The text of the error; what is refused changes nothing."""
+    before = (loader.epoch, loader.step, loader.steps_left, loader.state_dict())
+    with pytest.raises(OrderError) as caught:
+        loader.load_state_dict(state)
+    assert (loader.epoch, loader.step, loader.steps_left, loader.state_dict()) == before
+    text = str(caught.value)
+    assert len(text) < 700
+    assert caught.value.accepted or "newer" in text
+    return text
+
+
+# --- other datasets ---------------------------------------------------------------------------------------------------
+
+
+def test_shards_that_are_others_are_refused(tmp_path):
+    first = write_shards(tmp_path / "first")
+    state = state_after(sharded(first), 2)
+    grown = refusal(sharded(write_shards(tmp_path / "grown", (5, 7, 9, 1))), state)
+    assert "num_samples=21 in the state, 22 here; accepted: num_samples=22" in grown
+    split = refusal(sharded(write_shards(tmp_path / "split", (5, 7, 8, 1))), state)
+    assert "num_shards=3 in the state, 4 here" in split
+    renamed = refusal(sharded(write_shards(tmp_path / "renamed", names="xyz")), state)
+    assert f"fingerprint={state['fingerprint']!r} in the state" in renamed
+    swapped = [first / f"{name}.tar" for name in ("001", "000", "002")]
+    assert "its shards in the same order" in refusal(sharded(swapped), state)
+
+
+def test_shards_that_were_moved_are_the_same(tmp_path):
+    first = write_shards(tmp_path / "first")
+    state = state_after(sharded(first), 2)
+    moved = sharded(shutil.move(first, tmp_path / "moved"))
+    moved.load_state_dict(state)
+    assert moved.step == 2
+
+
+def write_images(folder, names):
+    for name in names:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(np.zeros((8, 8, 3), np.uint8)).save(path)
+    return loader_of(ImageFolder(folder, v2.ToImage()), 2)
+
+
+def test_folders_that_are_others_are_refused(tmp_path):
+    names = ["a/1.jpg", "a/2.jpg", "b/3.jpg", "b/4.jpg"]
+    state = state_after(write_images(tmp_path / "first", names), 1)
+    write_images(tmp_path / "again", names).load_state_dict(state)
+    more = refusal(write_images(tmp_path / "more", [*names, "b/5.jpg"]), state)
+    assert "num_samples=4 in the state, 5 here" in more
+    for other in (["a/1.jpg", "b/2.jpg", "b/3.jpg", "b/4.jpg"], ["a/1.jpg", "a/2.jpg", "b/3.jpg", "b/44.jpg"]):
+        assert "fingerprint differs" in refusal(write_images(tmp_path / other[1] / other[3], other), state)
+    relabelled = ImageFolder(tmp_path / "first", v2.ToImage())
+    relabelled.samples[0] = (relabelled.samples[0][0], 1)
+    assert "fingerprint differs" in refusal(loader_of(relabelled, 2), state)
+
+
+@pytest.mark.parametrize(
+    ("saved", "present", "texts"),
+    [
+        ({}, {"shuffle": False}, ["shuffle='full' in the state, 'none' here", "shuffle='full'"]),
+        ({"shuffle": False}, {}, ["shuffle='none' in the state, 'full' here", "with shuffle=False"]),
+        ({}, {"shuffle": "window"}, ["shuffle='full' in the state, 'window' here"]),
+        ({"seed": 3}, {"seed": 2**64 - 1}, ["seed=3 in the state, 18446744073709551615 here", "with seed=3"]),
+        ({"tail": "pad"}, {"drop_last": True}, ["tail='pad' in the state, 'drop' here", "with tail='pad'"]),
+        ({"shuffle": "window", "window_samples": 3}, {"shuffle": "window"}, ["window_samples=3 in the state, 21 here"]),
+        (
+            {"shuffle": "window", "canonical_nodes": 2},
+            {"shuffle": "window", "canonical_nodes": 4},
+            ["canonical_nodes=2 in the state, 4 here"],
+        ),
+        ({"accumulate": 2}, {}, ["global_batch=8 in the state, 4 here", "on_batch_change='continue'"]),
+    ],
+)
+def test_other_orders_are_refused_with_both_values_and_the_remedy(saved, present, texts):
+    text = refusal(loader_of(**present), state_after(loader_of(**saved), 2))
+    for one in texts:
+        assert one in text
+
+
+def test_canonical_nodes_that_the_new_batch_does_not_hold_are_refused():
+    state = state_after(loader_of(shuffle="window", canonical_nodes=2), 2)
+    text = refusal(loader_of(batch_size=5, shuffle="window", on_batch_change="continue"), state)
+    assert "canonical_nodes=2 in the state, a global batch of 5 here" in text
+    going_on = loader_of(batch_size=6, shuffle="window", on_batch_change="continue")
+    going_on.load_state_dict(state)
+    assert len(flat(rows(going_on))) == NUM - 8
+
+
+# --- damaged states ---------------------------------------------------------------------------------------------------
+
+STATE = state_after(loader_of(), 2)
+
+DAMAGE = {
+    "epoch": [-1, 1.0, NAN, None, [1], True, "0", 10**30, 2**64, 10**5000],
+    "seed": [2**64, -5, 0.0],
+    "samples_delivered": [10**30, NUM + 1, 0.5, [[[]]]],
+    "rank_batches": [1, 10**20, -1],
+    "global_batch": [0, 10**30, 7],
+    "batch_size": [0, 3, 8],
+    "world_size": [0, 10**9, None],
+    "canonical_nodes": [0, 2, 10**30],
+    "tail": [3, [], "KEEP"],
+    "shuffle": [None, {}, "x" * 10**6],
+    "fingerprint": [5, "", "x" * 10**6, None],
+    "sources": [[1], [[[]]], {}, "abc", [NAN]],
+    "num_samples": [NUM + 1, -1],
+    "num_shards": [4, "1"],
+    "format": [0, "1", 1.0, True, None, 2, 10**40],
+    "kind": [None, [], "sampler", "\x1b[31m"],
+}
+
+
+@pytest.mark.parametrize("name", DAMAGE)
+def test_damaged_fields_are_refused_by_name(name):
+    loader = loader_of()
+    for value in DAMAGE[name]:
+        text = refusal(loader, STATE | {name: value})
+        assert name in text or "sources" in text
+        assert "\x1b" not in text
+    assert flat(rows(loader)) == flat(rows(loader_of()))
+
+
+@pytest.mark.parametrize("name", STATE)
+def test_missing_fields_are_refused_by_name(name):
+    text = refusal(loader_of(), {field: value for field, value in STATE.items() if field != name})
+    assert name in text
+
+
+@pytest.mark.parametrize(
+    "state", [None, 5, "x", [], [STATE], {}, {1: 2}, {"loader": STATE}, json.dumps(STATE), STATE | {3: 4}]
+)
+def test_what_is_no_state_is_refused(state):
+    assert "not the state of a loader" in refusal(loader_of(), state)
+
+
+def nested(depth):
+    value = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def test_lists_beyond_measure_are_refused():
+    assert "sources" in refusal(loader_of(), STATE | {"sources": nested(100_000)})
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(change=st.dictionaries(st.sampled_from(sorted(STATE)) | st.text(max_size=3), JSON, max_size=3))
+def test_any_json_is_refused_or_means_a_place(change):
+    loader = loader_of()
+    try:
+        loader.load_state_dict(STATE | change)
+    except OrderError:
+        return
+    assert len(loader) == loader.step + loader.steps_left
+    num = loader.steps_left
+    assert len(list(loader)) == num
+
+
+@given(delivered=st.integers(0, 30), rank_batches=st.integers(0, 5), tail=st.sampled_from([None, "drop", "pad"]))
+def test_any_position_is_refused_or_has_its_rest(delivered, rank_batches, tail):
+    loader = loader_of(batch_size=2, accumulate=4, tail=tail)
+    state = loader.state_dict() | {"samples_delivered": delivered, "rank_batches": rank_batches}
+    try:
+        loader.load_state_dict(state)
+    except OrderError:
+        return
+    assert loader.steps_left >= 0
+    assert len(loader) == loader.step + loader.steps_left
+    end = NUM - NUM % 8 if tail == "drop" else NUM
+    assert loader.state_dict()["samples_delivered"] == (delivered if loader.steps_left else max(delivered, end))
+    num = loader.steps_left
+    assert len(list(loader)) == num
+
+
+# --- odd moments ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+def test_a_state_loaded_in_the_loop_ends_the_loop(num_workers):
+    loader = loader_of(num_workers=num_workers)
+    seen = []
+
+    def train():
+        for *_, index in loader:
+            seen.append(index.tolist())
+            if len(seen) == 3:
+                loader.load_state_dict(STATE)
+
+    with pytest.raises(LoaderClosedError):
+        train()
+    assert seen[:2] + rows(loader) == rows(loader_of())
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+def test_an_iterator_that_is_over_says_nothing_about_the_next_one(num_workers):
+    loader = loader_of(num_workers=num_workers)
+    first = iter(loader)
+    list(first)
+    second = iter(loader)
+    next(second)
+    assert next(first, None) is None
+    assert (loader.epoch, loader.step) == (1, 1)
+    state = loader.state_dict()
+    assert (state["epoch"], state["samples_delivered"]) == (1, 4)
+    assert len(list(second)) == 5
+    assert iter(loader) is not None
+    assert loader.epoch == 2
+    loader.close()
+
+
+def test_loaders_of_one_dataset_do_not_disturb_each_other(tmp_path):
+    dataset = hr.ShardDataset(write_shards(tmp_path / "shards"), fields=("txt",))
+    expected = rows(loader_of(dataset))
+    first, second = loader_of(dataset, num_workers=2), loader_of(dataset, num_workers=1)
+    one, two = iter(first), iter(second)
+    seen = rows(islice(one, 3))
+    assert rows(islice(two, 1)) == expected[:1]
+    second.load_state_dict(first.state_dict())
+    two = iter(second)
+    seen += rows(islice(one, 1))
+    assert rows(islice(two, 2)) == expected[3:5]
+    first.close()
+    assert rows(two) == expected[5:]
+    first.load_state_dict(first.state_dict())
+    assert seen + rows(first) == expected
+
+
+def test_a_copy_of_a_loaded_loader_may_be_told_its_epoch():
+    loader = loader_of()
+    loader.load_state_dict(STATE)
+    copies = [pickle.loads(pickle.dumps(loader)) for _ in range(3)]
+    copies[1].set_epoch(0)
+    copies[2].set_epoch(1)
+    whole = rows(loader_of())
+    assert rows(copies[0]) == rows(copies[1]) == whole[2:]
+    assert len(rows(copies[2])) == 6
+    assert copies[2].epoch == 1
+
+
+def test_a_copy_of_a_copy_is_where_the_first_was():
+    loader = loader_of()
+    loader.load_state_dict(STATE)
+    copy = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(loader))))
+    assert (copy.epoch, copy.step) == (0, 2)
+    assert copy.state_dict() == STATE
+    assert rows(copy) == rows(loader_of())[2:]
+
+
+def before_the_first(loader):
+    loader.set_batch_size(7)
+    return rows(loader)
+
+
+def after_loading(loader):
+    state = state_after(loader, 2)
+    loader.load_state_dict(state)
+    loader.set_batch_size(7)
+    return rows(loader_of())[:2] + rows(loader)
+
+
+def in_the_middle(loader):
+    seen = []
+    for *_, index in loader:
+        seen.append(index.tolist())
+        if len(seen) == 2:
+            loader.set_batch_size(7)
+    return seen
+
+
+def back_and_forth(loader):
+    seen = []
+    for *_, index in loader:
+        seen.append(index.tolist())
+        loader.set_batch_size(1 + len(seen) % 3)
+        assert len(loader) == loader.step + loader.steps_left
+    return seen
+
+
+def at_the_last(loader):
+    iterator = iter(loader)
+    seen = rows(islice(iterator, 6))
+    loader.set_batch_size(7)
+    assert loader.steps_left == 0
+    return seen + rows(iterator)
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+@pytest.mark.parametrize("when", [before_the_first, after_loading, in_the_middle, back_and_forth, at_the_last])
+def test_the_batch_size_may_change_at_any_moment(when, num_workers):
+    loader = loader_of(num_workers=num_workers)
+    assert flat(when(loader)) == flat(rows(loader_of()))
+    assert (loader.step, loader.steps_left) == (len(loader), 0)
+    again = loader_of(batch_size=loader.batch_size)
+    again.set_epoch(1)
+    assert rows(loader) == rows(again), "the next epoch is whole, in the new size"
+
+
+def test_accumulated_batches_of_a_new_size_are_saved_where_they_stand():
+    """Between two accumulated batches, in an epoch whose first part had another size."""
+    loader = loader_of(range(40), 2, accumulate=2)
+    iterator = iter(loader)
+    seen = rows(islice(iterator, 6))
+    loader.set_batch_size(5)
+    seen += rows(islice(iterator, 1))
+    state = json.loads(json.dumps(loader.state_dict()))
+    assert (state["samples_delivered"], state["rank_batches"]) == (12, 1)
+    after = loader_of(range(40), 5, accumulate=2)
+    after.load_state_dict(state)
+    assert after.steps_left == loader.steps_left == 5
+    assert seen + rows(after) == seen + rows(iterator)
+    assert sorted(flat(seen) + flat(rows_again(state))) == list(range(40))
+
+
+def rows_again(state):
+    loader = loader_of(range(40), 5, accumulate=2)
+    loader.load_state_dict(state)
+    return rows(loader)
+
+
+def test_a_batch_size_that_does_not_fit_is_refused_and_changes_nothing():
+    loader = loader_of(shuffle="window", canonical_nodes=4)
+    iterator = iter(loader)
+    first = rows(islice(iterator, 1))
+    for size in (6, 0, -1, 2.0, True, None, "4"):
+        with pytest.raises(HeadraceError):
+            loader.set_batch_size(size)
+    assert first + rows(iterator) == rows(loader_of(shuffle="window", canonical_nodes=4))
+
+
+def test_forever_follows_set_epoch_and_set_batch_size():
+    loader = loader_of()
+    seen = []
+    for number, (*_, index) in enumerate(loader.forever()):
+        seen.append((loader.epoch, len(index)))
+        assert len(loader) == loader.step + loader.steps_left
+        if number == 2:
+            loader.set_epoch(9)
+        if number == 7:
+            loader.set_batch_size(10)
+        if loader.epoch == 10 and loader.steps_left == 0:
+            break
+    epochs = [epoch for epoch, _ in seen]
+    assert list(dict.fromkeys(epochs)) == [0, 9, 10]
+    assert [size for epoch, size in seen if epoch == 9] == [4, 4, 10, 3]
+    assert [size for epoch, size in seen if epoch == 10] == [10, 10, 1]
+
+
+def test_a_sampler_may_give_more_or_less_than_it_says():
+    class Sampler:
+        def __len__(self):
+            return 3
+
+        def __iter__(self):
+            return iter([[0], [1], [2], [3], [4]])
+
+    loader = hr.DataLoader(range(9), batch_sampler=Sampler(), num_workers=0)
+    told = [(len(loader), loader.step, loader.steps_left) for _ in loader]
+    assert told == [(3, 1, 2), (3, 2, 1), (3, 3, 0), (3, 3, 0), (3, 3, 0)]
+    loader.load_state_dict(loader.state_dict() | {"batches_delivered": 4})
+    assert [batch.tolist() for batch in loader] == [[4]]
+    loader.load_state_dict(loader.state_dict() | {"batches_delivered": 10**15})
+    assert (loader.step, loader.steps_left) == (3, 0)
+    assert list(loader) == []
+
+
+@pytest.mark.parametrize("epoch", [10**30, 2**64, -1, 1.0, NAN])
+def test_epochs_that_none_can_be_are_refused(epoch):
+    loader = loader_of()
+    with pytest.raises(OptionError, match="from 0 to 2"):
+        loader.set_epoch(epoch)
+    assert loader.epoch == 0
+
+
+def test_the_largest_epoch_is_one():
+    loader = loader_of()
+    loader.set_epoch(2**64 - 1)
+    other = loader_of()
+    state = json.loads(json.dumps(loader.state_dict()))
+    other.load_state_dict(state)
+    assert rows(loader) == rows(other)
+    assert state["epoch"] == 2**64 - 1
