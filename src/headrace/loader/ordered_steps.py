@@ -118,9 +118,8 @@ class OrderedSteps:
         between = delivered % spec.canonical_nodes != 0 and delivered != spec.num_samples
         if delivered > spec.num_samples or between:
             raise _nowhere(saved, spec)
-        if delivered == spec.num_samples:
-            return Place(epoch=saved.epoch, batches=self.num_steps(saved.epoch))
         full, rest = divmod(delivered, spec.global_batch)
+        # All samples may be delivered although present batches would have dropped some: that is no multiple of theirs.
         start, batches = (delivered, 0) if rest else (0, full * spec.accumulate)
         place = Place(epoch=saved.epoch, start=start, batches=batches + saved.rank_batches)
         if self.num_left(place) < 0:
