@@ -9,12 +9,25 @@ if TYPE_CHECKING:
     from headrace.datasets.padding import Pad
     from headrace.datasets.shard_dataset import ShardDataset
     from headrace.datasets.shard_writer import ShardWriter
+    from headrace.datasets.shared.shared_dict import SharedDict
+    from headrace.datasets.shared.shared_list import SharedList
     from headrace.errors import HeadraceError
     from headrace.loader.data_loader import DataLoader
     from headrace.order.topology import Topology
     from headrace.recipes.randomness import rng
 
-__all__ = ["DataLoader", "HeadraceError", "Pad", "ShardDataset", "ShardWriter", "Topology", "__version__", "rng"]
+__all__ = [
+    "DataLoader",
+    "HeadraceError",
+    "Pad",
+    "ShardDataset",
+    "ShardWriter",
+    "SharedDict",
+    "SharedList",
+    "Topology",
+    "__version__",
+    "rng",
+]
 __version__ = "0.1.0"
 
 LAZY = {
@@ -23,6 +36,8 @@ LAZY = {
     "Pad": "headrace.datasets.padding",
     "ShardDataset": "headrace.datasets.shard_dataset",
     "ShardWriter": "headrace.datasets.shard_writer",
+    "SharedDict": "headrace.datasets.shared.shared_dict",
+    "SharedList": "headrace.datasets.shared.shared_list",
     "Topology": "headrace.order.topology",
     "rng": "headrace.recipes.randomness",
 }

@@ -1,0 +1,142 @@
+"""Items of different lengths, end to end in one array of bytes: text, bytes, pickles.
+
+Text is UTF-8. Lone surrogates, with which Python names files that are not valid text (`os.fsdecode`), keep their
+three-byte form, which UTF-8 forbids (`surrogatepass`), so that every string reads back the same.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from headrace.contracts import I64, U8
+from headrace.datasets.shared.packed import Packed, Piece, Pieces
+from headrace.datasets.shared.plain import NotPlainError, is_plain
+from headrace.errors import OptionError
+
+RaggedKind: TypeAlias = Literal["text", "bytes", "pickled"]
+
+PROTOCOL = 5
+
+
+def decode_text(view: memoryview) -> str:
+    """A string from its bytes."""
+    return str(view, "utf-8", "surrogatepass")
+
+
+DECODERS: dict[RaggedKind, Callable[[memoryview], Any]] = {
+    "text": decode_text,
+    "bytes": bytes,
+    # Blocks are opened only if this very user has made them (block.py).
+    "pickled": pickle.loads,
+}
+
+
+class RaggedColumn:
+    """Reads items of different lengths.
+
+    Args:
+        kind: What the bytes of an item are.
+        blob: All items end to end, shape (bytes,).
+        offsets: Where each item begins, and where the last one ends, shape (items + 1,); unsigned.
+    """
+
+    def __init__(self, kind: RaggedKind, blob: U8, offsets: npt.NDArray[Any]) -> None:
+        self.layout: str = kind
+        self.offsets = offsets
+        # Views give Python numbers and slices without making an array for each.
+        self.bounds = offsets.data
+        self.blob = blob.data
+        self.decode = DECODERS[kind]
+
+    def item(self, row: int) -> Any:
+        """One item."""
+        bounds = self.bounds
+        return self.decode(self.blob[bounds[row] : bounds[row + 1]])
+
+    def raw(self, row: int) -> memoryview:
+        """The bytes of one item."""
+        return self.blob[self.bounds[row] : self.bounds[row + 1]]
+
+    def items(self, rows: I64) -> list[Any]:
+        """Many items."""
+        starts, stops = self.offsets[rows].tolist(), self.offsets[rows + 1].tolist()
+        decode, blob = self.decode, self.blob
+        return [decode(blob[start:stop]) for start, stop in zip(starts, stops, strict=True)]
+
+
+class RaggedEncoder:
+    """Collects the bytes of items, a piece a chunk.
+
+    Args:
+        kind: What the items are.
+        place: Where in a record the column lies (`.boxes`), for errors.
+        plain_only: Whether items that are pickled must be plain data.
+    """
+
+    def __init__(self, kind: RaggedKind, *, place: str = "", plain_only: bool = False) -> None:
+        self.kind = kind
+        self.place = place
+        self.plain_only = plain_only
+        self.pieces: list[Piece] = []
+        self.lengths: list[I64] = []
+
+    def add(self, items: Sequence[Any], first: int) -> None:
+        """Packs further items."""
+        if self.kind == "text":
+            piece, lengths = encode_texts(items)
+        else:
+            encoded = (
+                items if self.kind == "bytes" else [self.pickle(item, first + at) for at, item in enumerate(items)]
+            )
+            piece, lengths = b"".join(encoded), lengths_of(encoded)
+        self.pieces.append(piece)
+        self.lengths.append(lengths)
+
+    def pickle(self, item: Any, index: int) -> bytes:
+        """One item as a pickle.
+
+        Raises:
+            OptionError: It cannot be pickled; names its index.
+            NotPlainError: It is no plain data, and only that is wanted.
+        """
+        if self.plain_only and not is_plain(item):
+            raise NotPlainError
+        try:
+            return pickle.dumps(item, protocol=PROTOCOL)
+        except Exception as error:
+            raise OptionError(
+                f"item {index} cannot be kept in shared memory: {error}",
+                field=self.place or None,
+                got=f"{type(item).__module__}.{type(item).__qualname__}",
+                accepted="text, bytes, numbers, arrays, tuples, lists and dicts of them, and all that can be pickled",
+                remedy="Keep what it was made from (a path, bytes, an array) and make it when it is asked for",
+            ) from error
+
+    def finish(self) -> Packed:
+        """All items: the bytes, then the offsets in the smallest type that holds them."""
+        lengths = np.concatenate([np.empty(0, dtype=np.int64), *self.lengths])
+        offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        size_bytes = int(offsets[-1])
+        blob = Pieces(dtype=np.dtype(np.uint8), shape=(size_bytes,), buffers=self.pieces)
+        small = Pieces.of(offsets.astype(np.min_scalar_type(size_bytes)))
+        return Packed(schema={"kind": self.kind}, arrays=[blob, small], num_rows=len(lengths))
+
+
+def encode_texts(items: Sequence[str]) -> tuple[bytes, I64]:
+    """Strings end to end, and the length of each in bytes, shape (n,)."""
+    joined = "".join(items)
+    if joined.isascii():
+        return joined.encode("ascii"), lengths_of(items)
+    encoded = [item.encode("utf-8", "surrogatepass") for item in items]
+    return b"".join(encoded), lengths_of(encoded)
+
+
+def lengths_of(items: Sequence[str] | Sequence[bytes]) -> I64:
+    """The length of each item, shape (n,)."""
+    return np.fromiter(map(len, items), dtype=np.int64, count=len(items))
