@@ -23,6 +23,7 @@ BENCHMARKS = {
     "loader_vs_kernel": 60,
     "first_batch": 45,
     "memory": 20,
+    "shared_list": 300,
     "pack_vs_tar": 60,
     "waiting": 45,
     "stats_cost": 10,
@@ -32,7 +33,7 @@ BENCHMARKS = {
 }
 """The modules and about how many seconds they take."""
 
-WITHOUT_PHOTOGRAPHS = ("order", "restore", "shuffle_quality", "engine_cost", "agreement")
+WITHOUT_PHOTOGRAPHS = ("order", "restore", "shuffle_quality", "engine_cost", "agreement", "shared_list")
 
 
 def main() -> int:

@@ -1,0 +1,199 @@
+"""What a list of 2,000,000 paths costs two ranks with four worker processes each: memory, and time to the first batch.
+
+Each rank is a process with a stock `torch.utils.data.DataLoader`; its dataset holds a plain list or a `SharedList`. The
+memory is the proportional set size of all ranks and workers together (each page counts once, divided among those who
+have it), after each of three epochs, less that of the same run with 2,000 paths. Linux only.
+
+Usage: `python -m benchmarks.shared_list [--methods spawn forkserver fork] [--quick]`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import psutil
+from torch.utils.data import DataLoader, Dataset, Sampler
+
+import headrace as hr
+from benchmarks import data, results
+
+NUM_PATHS, FEW_PATHS = 2_000_000, 2_000
+NUM_RANKS, NUM_WORKERS, NUM_EPOCHS = 2, 4, 3
+BATCH_SIZE = 1000
+STRIDE = 1_299_709
+"""A prime that divides no number of paths used here: its multiples visit all of them, far apart."""
+METHODS = ("spawn", "forkserver", "fork")
+KINDS = ("shared", "plain")
+RUN_TIMEOUT_S = 600
+
+
+class Lengths(Dataset[int]):
+    """The length of each path: the least that a sample can be."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self.paths = paths
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getitem__(self, index: int) -> int:
+        return len(self.paths[index])
+
+
+class Scattered(Sampler[int]):
+    """A rank's share of all positions, far apart one after another, without a list of them."""
+
+    def __init__(self, num: int, rank: int) -> None:
+        self.num, self.rank = num, rank
+
+    def __iter__(self) -> Iterator[int]:
+        return (at * STRIDE % self.num for at in range(self.rank, self.num, NUM_RANKS))
+
+
+def make_paths(num: int) -> list[str]:
+    """Paths as those of ImageNet."""
+    return [f"/data/imagenet/train/n{at % 1000:08d}/n{at % 1000:08d}_{at:07d}.JPEG" for at in range(num)]
+
+
+def run_rank(kind: str, method: str, num_paths: int) -> None:
+    """One rank: a line after each epoch; goes on when it is told to."""
+    warnings.filterwarnings("ignore", "This DataLoader will create")  # more workers than cores are what is measured
+    paths = make_paths(num_paths)
+    began = time.process_time()
+    dataset = Lengths(hr.SharedList(paths) if kind == "shared" else paths)
+    build_s = time.process_time() - began
+    size_bytes = dataset.paths.size_bytes if isinstance(dataset.paths, hr.SharedList) else 0
+    del paths
+    loader = DataLoader(
+        dataset,
+        batch_size=BATCH_SIZE,
+        sampler=Scattered(num_paths, int(os.environ["LOCAL_RANK"])),
+        num_workers=NUM_WORKERS,
+        multiprocessing_context=method,
+        persistent_workers=True,
+    )
+    for epoch in range(NUM_EPOCHS):
+        began = time.perf_counter()
+        batches = iter(loader)
+        next(batches)
+        first_s = time.perf_counter() - began
+        for _ in batches:
+            pass
+        facts = {"epoch": epoch, "first_batch_s": first_s, "build_cpu_s": build_s, "size_bytes": size_bytes}
+        print(json.dumps(facts), flush=True)
+        sys.stdin.readline()
+
+
+def proportional_bytes(ranks: Sequence[subprocess.Popen[str]]) -> int:
+    """Proportional set size of the ranks and all that they have started."""
+    family = [psutil.Process(rank.pid) for rank in ranks]
+    family += [child for rank in list(family) for child in rank.children(recursive=True)]
+    return sum(pss_bytes(process.pid) for process in family)
+
+
+def pss_bytes(process: int) -> int:
+    """Proportional set size of a process; 0 where it is gone."""
+    try:
+        lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) << 10
+
+
+def start_rank(rank: int, *arguments: str) -> subprocess.Popen[str]:
+    """One rank, with the variables that torchrun would set, which is how the lists of ranks find each other."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "benchmarks.shared_list", "--rank", *arguments],
+        cwd=data.ROOT,
+        env=data.environment() | {"LOCAL_WORLD_SIZE": str(NUM_RANKS), "LOCAL_RANK": str(rank), "OMP_NUM_THREADS": "1"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def measure(kind: str, method: str, num_paths: int) -> dict[str, Any]:
+    """All ranks together, for three epochs."""
+    ranks = [start_rank(rank, kind, method, str(num_paths)) for rank in range(NUM_RANKS)]
+    try:
+        facts: list[dict[str, Any]] = []
+        pss: list[int] = []
+        for _ in range(NUM_EPOCHS):
+            facts += [json.loads(answer(rank)) for rank in ranks]
+            pss.append(proportional_bytes(ranks))
+            for rank in ranks:
+                tell(rank)
+    finally:
+        for rank in ranks:
+            os.killpg(rank.pid, signal.SIGKILL)
+            rank.wait()
+    return {
+        "pss_bytes": pss,
+        "size_bytes": facts[0]["size_bytes"],
+        "build_cpu_s": facts[0]["build_cpu_s"],
+        "first_batch_s": max(one["first_batch_s"] for one in facts if one["epoch"] == 0),
+    }
+
+
+def answer(rank: subprocess.Popen[str]) -> str:
+    """The next line of a rank."""
+    line = rank.stdout.readline() if rank.stdout is not None else ""
+    if not line:
+        raise RuntimeError(f"a rank has ended with {rank.wait()}")
+    return line
+
+
+def tell(rank: subprocess.Popen[str]) -> None:
+    """Lets a rank go on."""
+    if rank.stdin is not None:
+        rank.stdin.write("\n")
+        rank.stdin.flush()
+
+
+def compare(kind: str, method: str, num_paths: int) -> dict[str, Any]:
+    """What many paths cost above few."""
+    many, few = measure(kind, method, num_paths), measure(kind, method, FEW_PATHS)
+    above = [(one - other) / 1e6 for one, other in zip(many["pss_bytes"], few["pss_bytes"], strict=True)]
+    figures: dict[str, Any] = {
+        "above_few_paths_mb": above,
+        "first_batch_s": many["first_batch_s"],
+        "first_batch_of_few_s": few["first_batch_s"],
+    }
+    if kind == "shared":
+        size_mb = many["size_bytes"] / 1e6
+        figures |= {"block_mb": size_mb, "above_per_block": above[-1] / size_mb, "build_cpu_s": many["build_cpu_s"]}
+    print(f"  {kind}, {method}: {json.dumps(results.rounded(figures))}", flush=True)
+    return figures
+
+
+def main() -> None:
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    data.add_arguments(parser)
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
+    parser.add_argument("--rank", nargs=3, help="only be one rank: kind, method and number of paths")
+    args = parser.parse_args()
+    if args.rank:
+        kind, method, num_paths = args.rank
+        run_rank(kind, method, int(num_paths))
+        return
+    num_paths = NUM_PATHS // 10 if args.quick else NUM_PATHS
+    figures: dict[str, Any] = {"num_paths": num_paths, "num_ranks": NUM_RANKS, "num_workers": NUM_WORKERS}
+    for method in args.methods:
+        figures[method] = {kind: compare(kind, method, num_paths) for kind in KINDS}
+    results.save("shared_list", figures, quick=args.quick)
+
+
+if __name__ == "__main__":
+    main()
