@@ -59,7 +59,7 @@ def open_epochs(rank: int, world_size: int, port: int, num_epochs: int, times: Q
         began = time.perf_counter()
         agreement.open(FACTS | {"epoch": epoch}, Topology(rank=rank, world_size=world_size))
         took.append(time.perf_counter() - began)
-        agreement.asks()
+        agreement.takes()
         agreement.ended()
     times.put(took)
     store.add("done", 1)
@@ -102,7 +102,7 @@ def batch_ns(num_batches: int) -> float:
     agreement.open(FACTS, Topology())
     began = time.perf_counter()
     for _ in range(num_batches):
-        agreement.asks()
+        agreement.takes()
     return (time.perf_counter() - began) / num_batches * 1e9
 
 

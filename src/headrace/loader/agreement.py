@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from headrace._base.forks import renew_after_fork
 from headrace.loader.mismatch import mismatch
 from headrace.loader.rendezvous import Record, Rendezvous, Verdict
 from headrace.order import Topology
@@ -44,20 +45,21 @@ class Agreement:
         self.rendezvous: Rendezvous | None = None
         self.opening = -1
         self.facts: Mapping[str, Any] = {}
-        self.asked = 0
-        """Batches that were asked for since the last opening."""
+        self.taken = 0
+        """Batches that were handed over since the last opening, the one that is about to be included."""
         self.next_look = FIRST_LOOK
         """The batch at which this rank looks for the others again."""
         self.left_after: int | None = None
-        """Batches that had been asked for when the opening before was left; None where that came to its end."""
+        """Batches that had been taken when the opening before was left; None where that came to its end."""
         self.is_over = True
         self.is_settled = True
         """Whether all ranks have come to this opening and agree."""
         self.is_patient = True
         """Whether the others have always come in time."""
+        renew_after_fork(self)
 
-    def open(self, facts: Mapping[str, Any], topology: Topology) -> None:
-        """This rank opens an epoch.
+    def open(self, facts: Mapping[str, Any], topology: Topology) -> bool:
+        """This rank opens an epoch; returns whether there is anybody to agree with.
 
         Args:
             facts: What decides the order, and the place in it; JSON-serialisable.
@@ -66,28 +68,39 @@ class Agreement:
         Raises:
             RankMismatchError: Another rank has opened a different one.
         """
-        if self.asked == 0 and self.opening >= 0 and facts == self.facts:
-            return  # an iterator that gave nothing is as good as none
-        self.left_after = None if self.is_over else self.asked
-        self.opening, self.facts, self.asked, self.next_look = self.opening + 1, facts, 0, FIRST_LOOK
+        if self.taken == 0 and self.opening >= 0 and facts == self.facts:
+            return self.rendezvous is not None  # an iterator that gave nothing is as good as none
+        self.left_after = None if self.is_over else self.taken
+        self.opening, self.facts, self.taken, self.next_look = self.opening + 1, facts, 0, FIRST_LOOK
         self.is_over, self.is_settled = False, True
         self.rendezvous = self.find(topology)
         self._guarded(self._arrive)
+        return self.rendezvous is not None
 
-    def asks(self) -> None:
-        """The iterator is asked for a batch.
+    def takes(self) -> None:
+        """The iterator is about to hand over a batch.
 
         Raises:
             RankMismatchError: Another rank has opened a different epoch.
         """
-        self.asked += 1
-        if self.asked == self.next_look:
-            self.next_look = 2 * self.asked - 1
+        self.taken += 1
+        if self.taken == self.next_look:
+            self.next_look = 2 * self.taken - 1
             self._guarded(self._look)
 
     def ended(self) -> None:
-        """The epoch came to its end."""
+        """The epoch came to its end.
+
+        Raises:
+            RankMismatchError: Another rank has opened a different epoch.
+        """
         self.is_over = True
+        self.next_look = self.taken + 1  # whoever has left this epoch before its end is found out here at the latest
+        self.takes()
+
+    def after_fork(self) -> None:
+        """A forked child is no rank of the job, and must not speak for one through the connection it has inherited."""
+        self.rendezvous, self.find = None, lambda _: None
 
     def _guarded(self, action: Callable[[Rendezvous], None]) -> None:
         """A store that is gone (its process has ended) is no reason to fail: the job's own collectives will tell."""
@@ -111,12 +124,12 @@ class Agreement:
         """Looks again for ranks that had not come, and for ranks that have gone on to the next opening."""
         if not self.is_settled:
             # Ranks that stayed where this one has left are past that batch now, or have left too: they find out.
-            is_due = self.left_after is not None and self.left_after < self.asked
+            is_due = self.left_after is not None and self.left_after < self.taken
             self._conclude(rendezvous, self._wait(rendezvous, PATIENCE_S if is_due else 0.0))
             if is_due:
                 self.left_after = None
         ahead = rendezvous.first(self.opening + 1)
-        if ahead is None or ahead.left_after is None or ahead.left_after >= self.asked:
+        if ahead is None or ahead.left_after is None or ahead.left_after >= self.taken:
             return
         if ahead.facts != self.facts:
             rendezvous.condemn(ahead.opening)

@@ -39,7 +39,6 @@ class LoaderIterator(Iterator[Any]):
         if self.is_over:
             # Another iterator may be at work by now: this one has nothing more to say.
             raise StopIteration
-        self.agreement.asks()
         try:
             delivered = next(self.stream)
         except StopIteration:
@@ -51,5 +50,6 @@ class LoaderIterator(Iterator[Any]):
             error.at(rank=self.rank)
             raise
         made: Made = delivered.batch
+        self.agreement.takes()
         self.progress.delivered(made.valid)
         return made.batch

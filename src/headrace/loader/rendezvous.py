@@ -43,7 +43,7 @@ class Record:
     opening: int
     """How many it had opened before, with this loader."""
     left_after: int | None
-    """Batches that it had asked for when it left the opening before that one; None where that one came to its end."""
+    """Batches that it had taken when it left the opening before that one; None where that one came to its end."""
     facts: Mapping[str, Any]
     """What decides the order, and the place in it; JSON-serialisable."""
 

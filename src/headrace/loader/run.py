@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import weakref
 from collections.abc import Mapping
 from dataclasses import replace
@@ -42,13 +43,18 @@ class Run:
             RankMismatchError: Another rank of the job begins something else.
         """
         composition, progress = self.composition, self.progress
-        if composition.shuffle is not None:
-            self.agreement.open(composition.steps.state(progress.upcoming), composition.topology)
         self.stats.begin_epoch()
+        if composition.shuffle is not None:
+            self._agree(composition.steps.state(progress.upcoming))
         stream = self._stream(progress.begin())
         iterator = LoaderIterator(stream, progress, self.agreement, composition.topology.rank)
         self.live = weakref.ref(iterator)
         return iterator
+
+    def _agree(self, state: Mapping[str, Any]) -> None:
+        began_s = time.perf_counter()
+        if self.agreement.open(state, self.composition.topology):
+            self.stats.wait("agree", time.perf_counter() - began_s)
 
     def state(self) -> dict[str, Any]:
         """What was delivered, as a state."""

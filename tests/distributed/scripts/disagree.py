@@ -100,6 +100,7 @@ def two_loaders(rank, shards):
             time.sleep(0.2)
         train(training)
         train(evaluation)
+    return training.stats("epoch").as_dict()["stages"]["agree"]["waiting"]["total_s"]
 
 
 def tensor_parallel(rank, shards):

@@ -34,13 +34,13 @@ class Rank:
 
     def take(self, num):
         for _ in range(num):
-            self.agreement.asks()
+            self.agreement.takes()
         self.epoch += num > 0
 
     def finish(self, num):
         """Takes all batches of an epoch of `num`, and its end."""
-        for _ in range(num + 1):
-            self.agreement.asks()
+        for _ in range(num):
+            self.agreement.takes()
         self.agreement.ended()
         self.epoch += 1
 
@@ -119,7 +119,7 @@ def test_a_stray_iterator_on_one_rank_is_told_to_all(store, num_stray):
     def train(rank):
         rank.open()
         for _ in range(100):
-            rank.agreement.asks()
+            rank.agreement.takes()
             step.wait()
 
     def stray(rank):
@@ -144,9 +144,8 @@ def test_a_stray_iterator_is_no_matter_if_the_epoch_is_said(store):
             rank.epoch = epoch
             rank.open()
             for _ in range(10):
-                rank.agreement.asks()
+                rank.agreement.takes()
                 step.wait()
-            rank.agreement.asks()
             rank.agreement.ended()
 
     def stray(rank):
@@ -182,7 +181,7 @@ def test_leaving_an_epoch_early_on_all_ranks_is_fine(store):
         for _ in range(6):
             rank.open()
             for _ in range(7):
-                rank.agreement.asks()
+                rank.agreement.takes()
                 step.wait()
             rank.epoch += 1
 
@@ -202,14 +201,14 @@ def test_a_rank_that_others_wait_for_in_training_is_not_kept(store, monkeypatch)
         assert not rank.agreement.is_settled
         collective.wait()
         for _ in range(5):
-            rank.agreement.asks()
+            rank.agreement.takes()
             step.wait()
 
     def late(rank):
         collective.wait()
         rank.open()
         for _ in range(5):
-            rank.agreement.asks()
+            rank.agreement.takes()
             step.wait()
 
     assert together(ranks, early, late) == [None, None]
@@ -233,9 +232,9 @@ def test_a_late_rank_with_other_facts_is_told(store, monkeypatch):
         early.open()
     with pytest.raises(RankMismatchError, match=r"seed: 0 \(rank 0\), 1 \(rank 1\)"):
         late.open(seed=1)
-    early.agreement.asks()
+    early.agreement.takes()
     with pytest.raises(RankMismatchError, match=r"seed: 0 \(rank 0\), 1 \(rank 1\)"):
-        early.agreement.asks()
+        early.agreement.takes()
 
 
 def test_a_store_that_is_gone_fails_nobody(tmp_path):

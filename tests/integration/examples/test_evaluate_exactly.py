@@ -14,7 +14,7 @@ from torch import nn
 import headrace as hr
 from headrace.pack import PackOptions, pack
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SCRIPT = ROOT / "examples" / "evaluate_exactly" / "evaluate.py"
 NUM_SAMPLES = 59
 
@@ -31,7 +31,7 @@ def evaluate():
 
 
 @pytest.fixture(scope="module")
-def shards(photographs, tmp_path_factory):
+def held_out(photographs, tmp_path_factory):
     """59 photographs, a number that no useful number of ranks divides."""
     folder = tmp_path_factory.mktemp("evaluate")
     for path in sorted(photographs.rglob("*.jpg"))[:NUM_SAMPLES]:
@@ -58,10 +58,10 @@ def learn(args, loader):
 
 
 @pytest.mark.timeout(240)
-def test_three_ranks_find_what_one_finds(evaluate, shards, tmp_path):
+def test_three_ranks_find_what_one_finds(evaluate, held_out, tmp_path):
     weights = tmp_path / "model.pt"
     small = ["--model=shufflenet_v2_x0_5", "--num-classes=10", "--size=64", "--batch-size=16"]
-    arguments = [shards, f"--weights={weights}", *small]
+    arguments = [held_out, f"--weights={weights}", *small]
     args = evaluate.parse_arguments(arguments)
     loader = evaluate.make_loader(args)
     learn(args, hr.DataLoader(loader.dataset, NUM_SAMPLES // 2, shuffle="full"))
