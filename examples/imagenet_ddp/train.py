@@ -116,13 +116,14 @@ def train_epoch(
     model.train()
     device = next(model.parameters()).device
     criterion = torch.nn.CrossEntropyLoss(label_smoothing=0.1)
-    total, num_steps = torch.zeros((), device=device), loader.steps_left
+    total, num_steps = torch.zeros((), device=device), 0
     for images, labels in loader:
         loss = criterion(model(images.to(device, non_blocking=True)), labels.to(device, non_blocking=True))
         optimiser.zero_grad(set_to_none=True)
         loss.backward()
         optimiser.step()
         total += loss.detach()
+        num_steps += 1
         if loader.step % save_every == 0:
             checkpoint.save()
     return float(total) / max(1, num_steps)
