@@ -200,7 +200,8 @@ void bind_classes(nb::module_& module) {
   nb::class_<PythonPool>(module, "Pool")
       .def(nb::init<int>(), "num_threads"_a)
       .def_prop_ro("num_threads", &PythonPool::num_threads)
-      .def("close", &PythonPool::close);
+      .def("close", &PythonPool::close)
+      .def_static("set_turn", &Pool::set_turn, "turn"_a);
   nb::class_<Report>(module, "BatchReport")
       .def_prop_ro("status", &status_of)
       .def_prop_ro("params", &params_of)

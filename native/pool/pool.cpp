@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -12,10 +13,13 @@
 namespace headrace {
 namespace {
 
+thread_local uint64_t turn_of_this_thread = 0;
+
 // Lives on the stack of the caller, who waits until nothing of it is left.
 struct Batch {
   const std::vector<uint32_t>& items;
   const Pool::Task& task;
+  uint64_t turn;
   size_t next = 0;
   size_t left;
 };
@@ -62,10 +66,11 @@ class Pool::Crew {
   bool is_ours() const { return owner_ == getpid(); }
 
   bool run(const std::vector<uint32_t>& items, const Task& task) {
-    Batch batch{.items = items, .task = task, .left = items.size()};
+    Batch batch{.items = items, .task = task, .turn = turn_of_this_thread, .left = items.size()};
     std::unique_lock lock(mutex_);
     if (closing_) return false;
-    batches_.push_back(&batch);
+    const auto later = [](uint64_t turn, const Batch* other) { return turn < other->turn; };
+    batches_.insert(std::upper_bound(batches_.begin(), batches_.end(), batch.turn, later), &batch);
     wake_.notify_all();
     done_.wait(lock, [&] { return batch.left == 0; });
     return true;
@@ -110,6 +115,8 @@ class Pool::Crew {
 Pool::Pool(int num_threads) : num_threads_(num_threads), crew_(std::make_unique<Crew>(num_threads)) {}
 
 Pool::~Pool() { close(); }
+
+void Pool::set_turn(uint64_t turn) { turn_of_this_thread = turn; }
 
 void Pool::adopt() {
   if (crew_->is_ours()) return;

@@ -8,9 +8,9 @@
 
 namespace headrace {
 
-// Threads take items from the batches handed in, first batch first; one that finds nothing left of a batch goes on
-// with the next, so that several callers, each blocked in `run`, keep all threads busy without a barrier between
-// batches. With 0 threads the caller does the work itself.
+// Threads take items from the batches handed in, the earliest turn first, of equal turns the first that came; one that
+// finds nothing left of a batch goes on with the next, so that several callers, each blocked in `run`, keep all threads
+// busy without a barrier between batches. With 0 threads the caller does the work itself.
 class Pool {
  public:
   using Task = std::function<void(uint32_t item)>;
@@ -19,6 +19,9 @@ class Pool {
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
+
+  // The turn of what this thread hands in from now on, to any pool; 0 until it is set.
+  static void set_turn(uint64_t turn);
 
   int num_threads() const { return num_threads_; }
 

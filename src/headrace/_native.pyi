@@ -138,14 +138,18 @@ FILTER_BILINEAR: int  # 2, numbers as PIL.Image.Resampling has them
 FILTER_BICUBIC: int  # 3
 
 class Pool:
-    """Threads that take samples from the batches handed in, first batch first, so that a thread that finds nothing
-    left of one batch goes on with the next. Rebuilt after a fork. With 0 threads the caller does the work."""
+    """Threads that take samples from the batches handed in, the earliest turn first, so that a thread that finds
+    nothing left of one batch goes on with the next. Rebuilt after a fork. With 0 threads the caller does the work."""
 
     def __init__(self, num_threads: int) -> None: ...
     @property
     def num_threads(self) -> int: ...
     def close(self) -> None:
         """Ends the threads once the batches handed in are done. Idempotent."""
+    @staticmethod
+    def set_turn(turn: int) -> None:
+        """The turn of the batches that this thread hands in from now on, to any pool: 0 to 2^64 - 1, 0 until it is set.
+        A batch of an earlier turn is done before one of a later turn that came first; of equal turns, the first."""
 
 class Geometry:
     """What happens to the pixels before layout, as data. Kinds:

@@ -23,6 +23,7 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from typing import Any
 
+from headrace._native import Pool
 from headrace.contracts import Delivered, Recorder, Step, StepWork
 from headrace.engine.arrivals import Arrivals
 from headrace.engine.budget import ByteBudget
@@ -244,6 +245,7 @@ class Flight:
         step, memory, started_s = passage.step, passage.memory, time.perf_counter()
         self.recorder.wait("run", started_s - passage.ready_s)
         fetched_bytes = memory.size_bytes
+        Pool.set_turn(passage.turn)
         try:
             passage.batch = self.work.run(step, passage.fetched, memory)
         except BaseException as error:  # noqa: BLE001

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +10,9 @@ import numpy.typing as npt
 
 from headrace.contracts import Recorder, Step
 from headrace.engine.slots import SlotPool
+
+TURNS = itertools.count(1)
+"""Counts the steps of all loaders of the process, as they are pulled."""
 
 
 class StepMemory:
@@ -32,10 +36,10 @@ class StepMemory:
 class Passage:
     """A step between the iterator of steps and the consumer. Handed from thread to thread, never shared.
 
-    `position` is its place in the order of delivery.
+    `position` is its place in the order of delivery, `turn` its place among the steps of all loaders.
     """
 
-    __slots__ = ("batch", "charged_bytes", "fetched", "memory", "position", "ready_s", "step")
+    __slots__ = ("batch", "charged_bytes", "fetched", "memory", "position", "ready_s", "step", "turn")
 
     def __init__(self, position: int, step: Step, memory: StepMemory, charged_bytes: int) -> None:
         self.position = position
@@ -45,6 +49,7 @@ class Passage:
         self.fetched: Any = None
         self.batch: Any = None
         self.ready_s = 0.0
+        self.turn = next(TURNS)
 
     def __lt__(self, other: Passage) -> bool:
         """Earlier steps first, for the heap of fetched steps."""

@@ -65,6 +65,33 @@ def test_four_callers_at_once(files):
     assert same == [True] * 8
 
 
+def test_an_earlier_turn_is_done_before_a_long_batch_of_a_later_one(files):
+    pool = _native.Pool(1)
+    begins, ends = threading.Event(), []
+
+    def call(turn: int, batch: list[bytes]) -> None:
+        _native.Pool.set_turn(turn)
+        if turn == 1:
+            begins.wait()
+        begins.set()
+        result(pool, batch)
+        ends.append(turn)
+
+    threads = [threading.Thread(target=call, args=(turn, batch)) for turn, batch in ((1, files), (2, files * 50))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    pool.close()
+    assert ends == [1, 2]
+
+
+@pytest.mark.parametrize("turn", [-1, 1 << 64, 0.5, None])
+def test_a_turn_is_a_number_of_64_bits(turn):
+    with pytest.raises(TypeError):
+        _native.Pool.set_turn(turn)
+
+
 def test_close_is_idempotent_and_ends_the_pool(files):
     for num_threads in (0, 2):
         pool = _native.Pool(num_threads)

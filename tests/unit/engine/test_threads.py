@@ -11,6 +11,7 @@ import weakref
 import numpy as np
 import pytest
 
+from headrace import _native
 from headrace.engine import SHARED_BUDGET, ByteBudget, SlotPool, Stats, ThreadEngine
 from headrace.engine.thread_group import GroupThread
 from headrace.errors import LoaderClosedError, OptionError, TransformError, WorkerError
@@ -99,6 +100,25 @@ def test_after_an_error_nothing_is_left_without_a_garbage_collection():
         assert watched() is None
     finally:
         gc.enable()
+
+
+def test_a_batch_that_was_overtaken_is_worked_on_first():
+    pool, pixels, overtaken, ends = _native.Pool(1), np.zeros((200, 200, 3), np.uint8), threading.Event(), []
+    geometry = _native.Geometry(kind="full", height=64, width=64)
+
+    def run(step):
+        num = 10 if step.index == 0 else 5000
+        places, keys = np.full(num, pixels.ctypes.data, np.uint64), np.zeros(num, np.uint64)
+        sides, strides = np.full(num, 200, np.int32), np.full(num, 600)
+        out, rows = np.empty((num, 3, 64, 64), np.uint8), np.arange(num)
+        if step.index == 0:
+            overtaken.wait(PATIENCE_S)
+        overtaken.set()
+        _native.run_pixels(pool, geometry, places, sides, sides, strides, keys, out, rows)
+        ends.append(step.index)
+
+    list(make(Work(run=run)).run(StepSource(2)))
+    assert ends == [0, 1]
 
 
 class Mortal:
