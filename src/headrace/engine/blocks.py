@@ -18,8 +18,6 @@ HUGE_PAGES_FROM_BYTES = 2 << 20
 first writing of 3.4 MB takes 0.5 ms instead of 1.1."""
 CLASSES_PER_DOUBLING = 8
 """Size classes between a power of two and the next: at most an eighth of a block is wasted."""
-NEAR_CLASSES = CLASSES_PER_DOUBLING // 2
-"""Blocks this many classes apart differ by a factor of 1.5 at most."""
 SMALLEST_CLASS_BYTES = 4096
 
 
@@ -68,9 +66,12 @@ def class_step(size_bytes: int) -> int:
 
 @functools.lru_cache(maxsize=256)
 def near_classes(class_bytes: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The classes from two thirds of this one, nearest first, and those from this one itself to half as large again."""
+    """The classes below this one down to half of it, and those from this one to its double; the nearest come first.
+
+    The encoded bytes of a batch differ by less than that: arenas of 64 photographs had 2.6 to 4.7 MB.
+    """
     smaller, larger = [class_bytes], [class_bytes]
-    for _ in range(NEAR_CLASSES):
+    for _ in range(CLASSES_PER_DOUBLING):
         larger.append(size_class(larger[-1] + 1))
         smaller.append(max(SMALLEST_CLASS_BYTES, smaller[-1] - class_step(smaller[-1])))
     return tuple(dict.fromkeys(near for near in smaller if near < class_bytes)), tuple(larger)

@@ -116,7 +116,7 @@ class SlotPool:
         return np.ndarray(dims, kind, memory)
 
     def take(self, class_bytes: int, num_at_once: int) -> Memory | None:
-        """A free block of this class, or of one that is little larger; None where one is to be made, and counted."""
+        """A free block of this class, or of a larger one, up to its double; None where one is to be made, and counted."""
         num_at_once = min(num_at_once, self.max_free_bytes // class_bytes)
         smaller, larger = near_classes(class_bytes)
         with self.lock:
@@ -166,7 +166,7 @@ class SlotPool:
             yield self.returned.popleft()
 
     def trade_in(self, smaller: Sequence[int]) -> None:
-        """Drops a free block that is a little too small for what is asked: rings grow in size, not in number."""
+        """Drops a free block that is too small for what is asked: rings grow in size, not in number."""
         for near in smaller:
             if near in self.rings and self.rings[near].free:
                 self.drop_oldest(near)
