@@ -116,7 +116,7 @@ class SlotPool:
         return np.ndarray(dims, kind, memory)
 
     def take(self, class_bytes: int, num_at_once: int) -> Memory | None:
-        """A free block of this class, or of a larger one, up to its double; None where one is to be made, and counted."""
+        """A free block of this class or a larger one, up to its double; None where one is to be made, and counted."""
         num_at_once = min(num_at_once, self.max_free_bytes // class_bytes)
         smaller, larger = near_classes(class_bytes)
         with self.lock:
