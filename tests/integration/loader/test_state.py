@@ -77,6 +77,18 @@ def test_the_end_of_an_epoch_counts_once_it_was_signalled():
     assert (before_the_signal["epoch"], after_the_signal["epoch"]) == (0, 1)
 
 
+def test_an_epoch_that_is_over_stays_the_present_one_until_the_next_begins():
+    loader = loader_of()
+    assert (loader.epoch, loader.step, loader.steps_left) == (0, 0, 6)
+    rows(loader)
+    assert (loader.epoch, loader.step, loader.steps_left) == (0, 6, 0)
+    iterator = iter(loader)
+    assert (loader.epoch, loader.step, loader.steps_left) == (1, 0, 6)
+    next(iterator)
+    assert (loader.epoch, loader.step, loader.steps_left) == (1, 1, 5)
+    loader.close()
+
+
 def test_a_position_is_absolute_however_often_it_is_saved_and_loaded():
     state = None
     seen = []
