@@ -14,13 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from headrace.contracts import I64, U8
+from headrace.datasets.shared.own_classes import PROTOCOL, SCRIPT, OwnClasses
 from headrace.datasets.shared.packed import Packed, Piece, Pieces
 from headrace.datasets.shared.plain import NotPlainError, is_plain
 from headrace.errors import OptionError
 
 RaggedKind: TypeAlias = Literal["text", "bytes", "pickled"]
-
-PROTOCOL = 5
 
 
 def decode_text(view: memoryview) -> str:
@@ -43,15 +42,22 @@ class RaggedColumn:
         kind: What the bytes of an item are.
         blob: All items end to end, shape (bytes,).
         offsets: Where each item begins, and where the last one ends, shape (items + 1,); unsigned.
+        decode: Makes an item of its bytes; None for the way of its kind.
     """
 
-    def __init__(self, kind: RaggedKind, blob: U8, offsets: npt.NDArray[Any]) -> None:
+    def __init__(
+        self,
+        kind: RaggedKind,
+        blob: U8,
+        offsets: npt.NDArray[Any],
+        decode: Callable[[memoryview], Any] | None = None,
+    ) -> None:
         self.layout: str = kind
         self.offsets = offsets
         # Views give Python numbers and slices without making an array for each.
         self.bounds = offsets.data
         self.blob = blob.data
-        self.decode = DECODERS[kind]
+        self.decode = decode or DECODERS[kind]
 
     def item(self, row: int) -> Any:
         """One item."""
@@ -84,6 +90,7 @@ class RaggedEncoder:
         self.plain_only = plain_only
         self.pieces: list[Piece] = []
         self.lengths: list[I64] = []
+        self.own = OwnClasses()
 
     def add(self, items: Sequence[Any], first: int) -> None:
         """Packs further items."""
@@ -107,7 +114,7 @@ class RaggedEncoder:
         if self.plain_only and not is_plain(item):
             raise NotPlainError
         try:
-            return pickle.dumps(item, protocol=PROTOCOL)
+            return pickled(item, self.own)
         except Exception as error:
             raise OptionError(
                 f"item {index} cannot be kept in shared memory: {error}",
@@ -125,7 +132,19 @@ class RaggedEncoder:
         size_bytes = int(offsets[-1])
         blob = Pieces(dtype=np.dtype(np.uint8), shape=(size_bytes,), buffers=self.pieces)
         small = Pieces.of(offsets.astype(np.min_scalar_type(size_bytes)))
-        return Packed(schema={"kind": self.kind}, arrays=[blob, small], num_rows=len(lengths))
+        arrays, schema = [blob, small], {"kind": self.kind, "own_classes": bool(self.own.numbers)}
+        if self.own.numbers:
+            arrays.append(Pieces.of(np.frombuffer(self.own.table(), dtype=np.uint8)))
+        return Packed(schema=schema, arrays=arrays, num_rows=len(lengths))
+
+
+def pickled(item: Any, own: OwnClasses) -> bytes:
+    """An item as a pickle that any process of this user can load. Raises what pickling raises."""
+    try:
+        data = pickle.dumps(item, protocol=PROTOCOL)
+    except (AttributeError, pickle.PicklingError):  # perhaps of a class inside of a function
+        return own.dumps(item)
+    return own.dumps(item) if SCRIPT.encode() in data else data
 
 
 def encode_texts(items: Sequence[str]) -> tuple[bytes, I64]:

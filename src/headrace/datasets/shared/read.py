@@ -9,6 +9,7 @@ from headrace.datasets.shared.array_column import ArrayColumn
 from headrace.datasets.shared.column import Column
 from headrace.datasets.shared.keyed_column import KeyedColumn, KeyTable
 from headrace.datasets.shared.number_column import NumberColumn
+from headrace.datasets.shared.own_classes import OwnTable
 from headrace.datasets.shared.packed import Arrays, Schema
 from headrace.datasets.shared.ragged_column import RaggedColumn
 from headrace.datasets.shared.record_column import DictColumn, ListColumn, TupleColumn
@@ -48,7 +49,13 @@ def read_column(schema: Schema, arrays: Arrays) -> Column:
     if kind == "keyed":
         keys, table = read_column(schema["keys"], arrays), KeyTable(arrays.take(), arrays.take())
         return KeyedColumn(cast("RaggedColumn", keys), table, read_column(schema["values"], arrays))
-    return RaggedColumn(kind, arrays.take(), arrays.take())
+    return _read_ragged(schema, arrays)
+
+
+def _read_ragged(schema: Schema, arrays: Arrays) -> RaggedColumn:
+    blob, offsets = arrays.take(), arrays.take()
+    decode = OwnTable(arrays.take().tobytes()).loads if schema["own_classes"] else None
+    return RaggedColumn(schema["kind"], blob, offsets, decode)
 
 
 def _read_record(schema: Schema, arrays: Arrays) -> Column:
