@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Literal, TypeAlias
 
 import xxhash
@@ -20,6 +20,21 @@ Per: TypeAlias = Literal["auto", "node", "process"]
 
 LOCAL_SIZES = ("LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE")
 """Where torchrun and mpirun say how many ranks a node has."""
+
+JOB_VARIABLES = (
+    "TORCHELASTIC_RUN_ID",
+    "MASTER_ADDR",
+    "MASTER_PORT",
+    "SLURM_JOB_ID",
+    "SLURM_STEP_ID",
+    "PMIX_NAMESPACE",
+    "OMPI_MCA_ess_base_jobid",
+)
+"""What torchrun, srun and mpirun tell the ranks of one job alike: two jobs cannot listen on one port of one node."""
+
+ONCE_WAIT_S = 3600.0
+"""How long a rank waits for the one that makes a named list: it may be looking through millions of files. One that is
+killed meanwhile keeps nobody waiting."""
 
 
 def share(packed: Packed, per: Per) -> Block:
@@ -42,8 +57,41 @@ def share(packed: Packed, per: Per) -> Block:
     except NoMeetingError as error:
         if per == "node":
             raise
-        warnings.warn(f"Each rank keeps a list of its own: {error}", RuntimeWarning, stacklevel=4)
+        warn_of_own_lists(error)
         return create_block(packed)
+
+
+def share_once(name: str, pack: Callable[[], Packed]) -> Block:
+    """A block that the first rank of a node to ask for it makes; where no launcher started several, simply made.
+
+    Args:
+        name: Which block of this job.
+        pack: Packs the items. Called by one rank of those that wait; if it raises, by the next one.
+
+    Raises:
+        StorageError: No memory for it.
+    """
+    job = job_of(os.environ) if several_ranks_here(os.environ) else None
+    if job is None:
+        return create_block(pack())
+    try:
+        return meet(
+            xxhash.xxh3_128_hexdigest(f"{job}\n{name}".encode()), lambda: create_block(pack()), wait_s=ONCE_WAIT_S
+        )
+    except NoMeetingError as error:
+        warn_of_own_lists(error)
+        return create_block(pack())
+
+
+def warn_of_own_lists(error: NoMeetingError) -> None:
+    """Tells the user why ranks do not share; the line that makes the list is four calls up."""
+    warnings.warn(f"Each rank keeps a list of its own: {error}", RuntimeWarning, stacklevel=4)
+
+
+def job_of(environ: Mapping[str, str]) -> str | None:
+    """What the ranks of a job on this node have in common, and no other job of the same time has; None if unknown."""
+    facts = [f"{name}={environ[name]}" for name in JOB_VARIABLES if name in environ]
+    return "\n".join(facts) or None
 
 
 def several_ranks_here(environ: Mapping[str, str]) -> bool:

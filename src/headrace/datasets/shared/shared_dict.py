@@ -12,7 +12,8 @@ from headrace.contracts import I64
 from headrace.datasets.shared.block import Block
 from headrace.datasets.shared.keyed_column import KeyedColumn, pack_keyed
 from headrace.datasets.shared.pack_items import pack_items
-from headrace.datasets.shared.share import Per, share
+from headrace.datasets.shared.packed import Packed
+from headrace.datasets.shared.share import Per, share, share_once
 from headrace.errors import OptionError
 
 V = TypeVar("V")
@@ -44,10 +45,22 @@ class SharedDict(Mapping[str, V], Generic[V]):
         if isinstance(items, SharedDict):
             self.block: Block = items.block
         else:
-            content = items if isinstance(items, Mapping) else dict(items)
-            keys = checked_keys(content)
-            self.block = share(pack_keyed(keys, pack_items(content[key] for key in keys)), per)
+            self.block = share(pack_pairs(items), per)
         self.column = cast("KeyedColumn", self.block.column)
+
+    @classmethod
+    def once(cls, name: str, make: Callable[[], Mapping[str, V] | Iterable[tuple[str, V]]]) -> Self:
+        """The dict of this name, made by one rank of the node, as `SharedList.once`.
+
+        Args:
+            name: Which dict of this job.
+            make: Gives the items.
+
+        Raises:
+            OptionError: As for `SharedDict(...)`.
+            StorageError: The same.
+        """
+        return cls.of_block(share_once(f"dict {name}", lambda: pack_pairs(make())))
 
     @classmethod
     def of_block(cls, block: Block) -> Self:
@@ -147,6 +160,17 @@ class SharedValues(ValuesView[V]):
 
     def __iter__(self) -> Iterator[V]:
         return self._mapping.chunked(self._mapping.column.values.items)
+
+
+def pack_pairs(items: Mapping[str, Any] | Iterable[tuple[str, Any]]) -> Packed:
+    """Keys and values, packed.
+
+    Raises:
+        OptionError: A key that is not text, or a value that cannot be packed.
+    """
+    content = items if isinstance(items, Mapping) else dict(items)
+    keys = checked_keys(content)
+    return pack_keyed(keys, pack_items(content[key] for key in keys))
 
 
 def checked_keys(content: Mapping[str, Any]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import starmap
 from operator import eq
 from typing import Any, Generic, Self, TypeVar, overload
@@ -16,7 +16,7 @@ from headrace.datasets.shared.block import Block
 from headrace.datasets.shared.column import Column
 from headrace.datasets.shared.number_column import NumberColumn
 from headrace.datasets.shared.pack_items import pack_items
-from headrace.datasets.shared.share import Per, share
+from headrace.datasets.shared.share import Per, share, share_once
 from headrace.errors import OptionError
 
 T = TypeVar("T")
@@ -57,6 +57,25 @@ class SharedList(Sequence[T], Generic[T]):
         self.block: Block = items.block if isinstance(items, SharedList) else share(pack_items(items), per)
         self.rows: range = items.rows if isinstance(items, SharedList) else range(self.block.header.num_rows)
         self.column: Column = self.block.column
+
+    @classmethod
+    def once(cls, name: str, make: Callable[[], Iterable[T]]) -> Self:
+        """The list of this name, made by one rank of the node; the others wait for it and do not call `make`.
+
+        Worth it where making the items is slow (looking through folders) or takes much memory. Where no launcher has
+        started several ranks here, `make` is called and that is all. A name stands for the list that `make` gave for as
+        long as the rank that called it has the list.
+
+        Args:
+            name: Which list of this job.
+            make: Gives the items. If it raises, that rank gets the error and the next one calls its own.
+
+        Raises:
+            OptionError: As for `SharedList(...)`.
+            StorageError: The same.
+        """
+        block = share_once(f"list {name}", lambda: pack_items(make()))
+        return cls.of_rows(block, range(block.header.num_rows))
 
     @classmethod
     def of_rows(cls, block: Block, rows: range) -> Self:

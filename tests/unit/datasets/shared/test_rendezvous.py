@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +15,7 @@ from headrace._base.private_folder import private_folder
 from headrace.datasets.shared.block import BLOCKS, create_block
 from headrace.datasets.shared.pack_items import pack_items
 from headrace.datasets.shared.rendezvous import NoMeetingError, meet, note_path
-from headrace.datasets.shared.share import digest, several_ranks_here
+from headrace.datasets.shared.share import JOB_VARIABLES, digest, several_ranks_here
 from headrace.errors import StorageError
 
 
@@ -166,8 +167,9 @@ def test_a_planted_note_is_not_read(folder, tmp_path):
 def test_where_ranks_cannot_meet_each_has_its_own_list(folder, monkeypatch):
     private_folder().chmod(0o777)
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
-    with pytest.warns(RuntimeWarning, match="Each rank keeps a list of its own: .*not safe to use"):
+    with pytest.warns(RuntimeWarning, match="Each rank keeps a list of its own: .*not safe to use") as caught:
         assert list(SharedList(["a"])) == ["a"]
+    assert caught[0].filename == __file__
     with pytest.raises(StorageError, match="not safe to use"):
         SharedList(["a"], per="node")
 
@@ -214,3 +216,49 @@ def test_a_forked_child_does_not_take_the_note_away(folder):
     assert os.waitpid(child, 0)[1] == 0
     assert len(notes(folder)) == 1
     assert block.column.item(0) == "a"
+
+
+def test_a_named_list_is_made_by_one_rank(monkeypatch):
+    made = []
+
+    def items():
+        made.append(1)
+        return ["a", "b"]
+
+    def pairs():
+        return [("a", 1)]
+
+    monkeypatch.delenv("LOCAL_WORLD_SIZE", raising=False)
+    assert SharedList.once("train", items).block is not SharedList.once("train", items).block  # alone
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
+    for variable in JOB_VARIABLES:
+        monkeypatch.delenv(variable, raising=False)
+    assert SharedList.once("train", items).block is not SharedList.once("train", items).block  # of no known job
+    monkeypatch.setenv("MASTER_PORT", "29500")
+    made.clear()
+    first = SharedList.once("train", items)
+    assert SharedList.once("train", items).block is first.block
+    assert len(made) == 1
+    assert list(first) == ["a", "b"]
+    assert SharedList.once("val", items).block is not first.block
+    assert SharedDict.once("train", pairs) == {"a": 1}
+    assert SharedDict.once("train", pairs).block is not first.block
+    monkeypatch.setenv("MASTER_PORT", "29501")
+    assert SharedList.once("train", items).block is not first.block
+
+
+def test_an_error_while_a_named_list_is_made_is_that_of_its_maker(monkeypatch):
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
+    monkeypatch.setenv("MASTER_PORT", "29500")
+    with pytest.raises(FileNotFoundError):
+        SharedList.once("train", lambda: [Path("/nowhere").stat()])
+    assert list(SharedList.once("train", lambda: "ab")) == ["a", "b"]
+
+
+def test_where_ranks_cannot_meet_each_makes_the_named_list(folder, monkeypatch):
+    private_folder().chmod(0o777)
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
+    monkeypatch.setenv("MASTER_PORT", "29500")
+    with pytest.warns(RuntimeWarning, match="Each rank keeps a list of its own") as caught:
+        assert list(SharedList.once("train", lambda: "ab")) == ["a", "b"]
+    assert caught[0].filename == __file__
