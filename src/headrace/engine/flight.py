@@ -18,39 +18,22 @@ import heapq
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
+from contextlib import ExitStack
 
 from headrace._native import Pool
-from headrace.contracts import Delivered, Recorder, Step, StepWork
+from headrace.contracts import Delivered, Step, StepWork
 from headrace.engine.arrivals import Arrivals
-from headrace.engine.budget import ByteBudget
+from headrace.engine.flight_options import FlightOptions
 from headrace.engine.lifetime import Lifetime
 from headrace.engine.passage import Ending, Passage, StepMemory
 from headrace.engine.shared import SHARED_WORKERS
-from headrace.engine.slots import SlotPool
 from headrace.engine.step_errors import at_step
 from headrace.engine.thread_group import ThreadLease, on_a_group_thread
 from headrace.errors import LoaderClosedError
 
 STEP_OVERHEAD_BYTES = 64 << 10
 """Booked for a step at least, so that steps of a few bytes do not run ahead by the million."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FlightOptions:
-    """How an engine runs its steps."""
-
-    num_runners: int
-    num_io_threads: int
-    budget: ByteBudget
-    limit_bytes: int | None
-    slots: SlotPool
-    recorder: Recorder
-    max_in_flight: int
-    resources: Callable[[], AbstractContextManager[Any]]
 
 
 class Flight:
@@ -288,6 +271,7 @@ class Flight:
 
     def make_way(self, worn: Delivered | None) -> None:
         """Has an I/O thread let go of a batch, and pull the next step where that is possible."""
+        self.worn.clear()  # what the I/O threads, all at long reads, have not come to since the last batch
         if worn is not None:
             self.worn.append(worn)
         if not self.kick() and self.worn:

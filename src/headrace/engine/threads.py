@@ -10,7 +10,8 @@ from typing import Any
 from headrace.contracts import Recorder, Step, StepWork
 from headrace.engine.budget import ByteBudget
 from headrace.engine.consumer import Consumer
-from headrace.engine.flight import Flight, FlightOptions
+from headrace.engine.flight import Flight
+from headrace.engine.flight_options import FlightOptions
 from headrace.engine.slots import SlotPool
 from headrace.engine.stream import StepStream
 from headrace.errors import LoaderClosedError, OptionError, StaleIteratorError

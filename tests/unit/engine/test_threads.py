@@ -144,6 +144,22 @@ def test_a_batch_dies_on_a_thread_of_the_engine_once_the_next_one_is_asked_for()
     engine.close()
 
 
+def test_batches_do_not_pile_up_while_all_io_threads_read():
+    let_go_by, read_on = [], threading.Event()
+
+    def fetch(step):
+        if step.index >= 4:
+            read_on.wait(PATIENCE_S)
+
+    engine = make(Work(run=lambda _: Mortal(let_go_by), fetch=fetch))
+    stream = engine.run(StepSource(8))
+    for _ in range(4):
+        next(stream)
+    assert len(let_go_by) >= 2
+    read_on.set()
+    engine.close()
+
+
 def test_a_batch_that_the_consumer_still_holds_stays():
     let_go_by = []
     engine = make(Work(run=lambda _: Mortal(let_go_by)))

@@ -10,7 +10,7 @@ from typing import Any
 from headrace.contracts import Recorder, Step, StepWork
 from headrace.engine.budget import ByteBudget
 from headrace.engine.consumer import Consumer
-from headrace.engine.flight import FlightOptions
+from headrace.engine.flight_options import FlightOptions
 from headrace.engine.processes.crew import Crew, start_crew
 from headrace.engine.processes.flight import ProcessFlight
 from headrace.engine.processes.job import Job, no_context

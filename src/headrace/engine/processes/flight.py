@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from headrace.contracts import Step, StepWork
 from headrace.engine.events import replay
-from headrace.engine.flight import Flight, FlightOptions
+from headrace.engine.flight import Flight
+from headrace.engine.flight_options import FlightOptions
 from headrace.engine.passage import Ending, Passage
 from headrace.engine.processes.carried_errors import CarriedError, arrived
 from headrace.engine.processes.crew import Crew
