@@ -10,4 +10,5 @@ void bind_read_plan(nanobind::module_& module);
 void bind_kernel(nanobind::module_& module);
 void bind_resample(nanobind::module_& module);
 void bind_text(nanobind::module_& module);
+void bind_random(nanobind::module_& module);
 }  // namespace headrace

@@ -13,4 +13,5 @@ NB_MODULE(_native, module) {
   headrace::bind_kernel(module);
   headrace::bind_resample(module);
   headrace::bind_text(module);
+  headrace::bind_random(module);
 }

@@ -295,3 +295,10 @@ def lay_out_pixels(
 def parse_integers(addresses: npt.NDArray[np.uint64], sizes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64] | None:
     """The decimal numbers of N texts: white space, sign, one to 18 digits, white space. None where any text is not
     plainly one, and Python has to judge."""
+
+# --- bind/random.cpp (owner: _base) --------------------------------------------------------------------------------
+
+def sample_keys(
+    state: int, ids: npt.NDArray[np.int64], view: int = 0, draws: npt.NDArray[np.int64] | None = None
+) -> npt.NDArray[np.uint64]:
+    """The hash `state` continued by each id, the view, and the id's draw (0 without `draws`)."""

@@ -1,6 +1,7 @@
 """Integer hashing and counter-based random numbers: the same on every machine and version of numpy and Python.
 
-The native kernel draws the same numbers from the same keys (`native/random/`); a property test holds them equal.
+Native code makes the same keys of a batch and draws the same numbers from them (`native/random/`); property tests hold
+them equal to `fold` and `philox4x32`.
 
 Sources: the finaliser of SplitMix64 (Steele, Lea, Flood 2014, "Fast splittable pseudorandom number generators");
 Philox4x32-10 (Salmon, Moraes, Dror, Shaw 2011, "Parallel random numbers: as easy as 1, 2, 3").
@@ -13,6 +14,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from headrace import _native
 
 U64Array = npt.NDArray[np.uint64]
 
@@ -52,19 +55,28 @@ def fold(*parts: Any) -> U64Array:
     return state
 
 
-def sample_keys(seed: int, epoch: int, ids: npt.NDArray[np.int64], view: int = 0, draws: Any = 0) -> U64Array:
-    """Keys of the random numbers of samples, shape of `ids`: `fold(seed, epoch, id, view, draw)`."""
-    with np.errstate(over="ignore"):
-        state = mix64((epoch_state(seed, epoch) ^ to_u64(ids)) + GOLDEN)
-        state = mix64((state ^ to_u64(view)) + GOLDEN)
-        state = mix64((state ^ to_u64(draws)) + GOLDEN)
-    return state if state.shape == np.shape(ids) else np.broadcast_to(state, np.shape(ids)).copy()
+def sample_keys(
+    seed: int, epoch: int, ids: npt.NDArray[np.int64], view: int = 0, draws: npt.NDArray[np.int64] | None = None
+) -> U64Array:
+    """Keys of the random numbers of samples: `fold(seed, epoch, id, view, draw)`, in one native call for a batch.
+
+    Args:
+        seed: Seed of the loader.
+        epoch: Epoch.
+        ids: Sample ids, shape (rows,).
+        view: Which of several views of a sample.
+        draws: Which of several draws of a sample, shape (rows,); None: 0 for all.
+
+    Returns:
+        Shape (rows,).
+    """
+    return _native.sample_keys(epoch_state(seed, epoch), ids, view, draws)
 
 
 @functools.lru_cache(maxsize=16)
-def epoch_state(seed: int, epoch: int) -> U64Array:
+def epoch_state(seed: int, epoch: int) -> int:
     """What the keys of all samples of an epoch have in common: a `fold` goes on from any of its states."""
-    return fold(seed, epoch)
+    return int(fold(seed, epoch))
 
 
 def philox4x32(keys: U64Array, block: int, op: int) -> npt.NDArray[np.uint64]:

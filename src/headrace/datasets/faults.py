@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 
 import numpy as np
@@ -58,13 +59,14 @@ class RowFaults:
         Raises:
             Exception: The fault, with shard, key and field.
         """
-        good = np.ones(self.num_rows, dtype=np.bool_)
+        if not self.errors:
+            return all_good(self.num_rows)
+        good = all_good(self.num_rows).copy()
         for row in self.bad_rows():
             if not _covered(self.errors[row], context):
                 raise self._named(row, context)
             good[row] = False
-        if self.errors:
-            context.recorder.count("skipped_samples", len(self.errors))
+        context.recorder.count("skipped_samples", len(self.errors))
         return good
 
     def _named(self, row: int, context: BatchContext) -> Exception:
@@ -72,6 +74,14 @@ class RowFaults:
         if isinstance(error, HeadraceError):
             return error.at(shard=name.shard, key=name.key, field=self.fields[row])
         return error
+
+
+@functools.lru_cache(maxsize=16)
+def all_good(num_rows: int) -> Bools:
+    """True for each row, read-only: batches are of few sizes, and few have faults."""
+    good = np.ones(num_rows, dtype=np.bool_)
+    good.flags.writeable = False
+    return good
 
 
 def _covered(error: Exception, context: BatchContext) -> bool:

@@ -61,8 +61,7 @@ class MapWork:
 
     def _samples(self, step: Step) -> tuple[list[Any], list[int]]:
         """The samples of a step, and the rows that failed where those are to be skipped."""
-        draws = 0 if step.draws is None else step.draws
-        keys = sample_keys(self.options.seed, step.epoch, step.ids, draws=draws).tolist()
+        keys = sample_keys(self.options.seed, step.epoch, step.ids, draws=step.draws).tolist()
         if hasattr(self.dataset, "__getitems__"):
             with sample_randomness(keys[0]):
                 return list(self.dataset.__getitems__(step.ids.tolist())), []

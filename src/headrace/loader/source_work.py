@@ -71,9 +71,8 @@ class SourceWork:
         def names() -> Sequence[SampleName]:
             return self.source.names(step.ids)
 
-        draws = 0 if step.draws is None else step.draws
         context = BatchContext(
-            keys=sample_keys(self.options.seed, step.epoch, step.ids, draws=draws),
+            keys=sample_keys(self.options.seed, step.epoch, step.ids, draws=step.draws),
             allocate=metered,
             names=names,
             recorder=self.recorder,

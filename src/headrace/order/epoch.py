@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Protocol
 
 import numpy as np
@@ -78,7 +79,7 @@ class EpochOrder:
         """Steps that all ranks make together."""
         return self._num_full + (self._num_rest > 0)
 
-    @property
+    @functools.cached_property
     def num_steps(self) -> int:
         """Batches on each rank: `accumulate` for each global step.
 

@@ -131,12 +131,9 @@ def empty_outcome(num_rows: int) -> Outcome:
 
 def rows_of(target: Target, outcome: Outcome) -> Rows:
     """The batch of a target, with zeros where there is an error."""
-    for row in outcome.errors:
-        target.raw[row] = 0
-    return Rows(
-        values=target.tensor,
-        faults=tuple(
-            Fault(row=row, error=error) for row, error in sorted(outcome.errors.items(), key=lambda pair: pair[0])
-        ),
-        params=outcome.params,
-    )
+    if not outcome.errors:
+        return Rows(values=target.tensor, params=outcome.params)
+    faults = tuple(Fault(row=row, error=outcome.errors[row]) for row in sorted(outcome.errors))
+    for fault in faults:
+        target.raw[fault.row] = 0
+    return Rows(values=target.tensor, faults=faults, params=outcome.params)

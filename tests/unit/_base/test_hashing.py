@@ -37,11 +37,18 @@ def test_uniform_numbers_are_uniform():
     assert ((counts - 1000) ** 2 / 1000).sum() < 60  # chi-square of 19 degrees: 60 has a chance of 4e-6
 
 
-@pytest.mark.parametrize("seed", [0, 7, (1 << 64) - 1])
-def test_sample_keys_are_the_hash_of_all_parts(seed):
-    ids = np.array([0, 3, 1 << 40])
-    draws = np.array([5, 0, 9])
-    for view in (0, 2):
-        assert np.array_equal(sample_keys(seed, 4, ids, view), fold(seed, 4, ids, view, 0))
-        assert np.array_equal(sample_keys(seed, 4, ids, view, draws), fold(seed, 4, ids, view, draws))
-    assert sample_keys(seed, 4, np.array([1]), draws=0).flags.writeable
+@given(
+    seed=keys,
+    epoch=st.integers(0, 2**31),
+    rows=st.lists(st.tuples(st.integers(0, 2**62), st.integers(0, 2**62)), max_size=8),
+    view=st.integers(0, 9),
+)
+def test_sample_keys_are_the_hash_of_all_parts(seed, epoch, rows, view):
+    ids, draws = np.array(rows, dtype=np.int64).reshape(-1, 2).T.copy()
+    assert np.array_equal(sample_keys(seed, epoch, ids, view), fold(seed, epoch, ids, view, 0))
+    assert np.array_equal(sample_keys(seed, epoch, ids, view, draws), fold(seed, epoch, ids, view, draws))
+
+
+def test_every_sample_has_one_draw():
+    with pytest.raises(ValueError, match="ids and draws"):
+        sample_keys(0, 0, np.arange(2), draws=np.arange(3))
