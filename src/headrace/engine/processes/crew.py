@@ -17,7 +17,7 @@ from headrace.engine.processes.job import Job
 from headrace.engine.processes.launch import CrewOptions, Desk, launch
 from headrace.engine.processes.member import Member
 from headrace.engine.processes.messages import Message
-from headrace.engine.processes.pipe import Pipe
+from headrace.engine.processes.pipe import Bell, Pipe
 from headrace.engine.processes.ranges import HEADER_BYTES, Ranges
 from headrace.engine.processes.tasks import TaskQueue
 from headrace.engine.processes.windows import SharedFile
@@ -29,6 +29,8 @@ LEAVE_S = 4.0
 
 class Listener(Protocol):
     """Whom the workers tell what they have done."""
+
+    bell: Bell
 
     def hear(self, member: Member, message: Message) -> None:
         """A message has arrived."""
@@ -51,6 +53,8 @@ class Crew:
         self.broken = False
         self.iteration = 0
         self.listener: Listener | None = None
+        self.poller = select.poll()
+        self.speakers: dict[int, Member] = {}
         self.file = SharedFile(anonymous_file("tasks"))
         self.tickets = Pipe()
         self.ranges = Ranges(self.file)
@@ -88,6 +92,10 @@ class Crew:
         """The number of the iteration that was begun, whose messages go to this listener from here on."""
         with self.turn:
             self.listener = listener
+            self.poller = select.poll()
+            self.speakers = {fd: member for member in self.members for fd in member.descriptors()}
+            for fd in (listener.bell.read_end, *self.speakers):
+                self.poller.register(fd, select.POLLIN)
             return self.iteration
 
     def rest(self, listener: Listener) -> None:
@@ -99,8 +107,8 @@ class Crew:
             if self.broken or not self.options.idle_s:
                 self.end(at_once=self.broken)
 
-    def listen(self, listener: Listener, bell: int) -> bool:
-        """Waits until a worker or the bell says something, and has the listener told.
+    def listen(self, listener: Listener) -> bool:
+        """Waits until a worker or the listener's bell says something, and has the listener told.
 
         Returns:
             Whether it may go on listening: False when the bell rang, or the listener's iteration is over.
@@ -108,19 +116,14 @@ class Crew:
         with self.turn:
             if self.over or self.listener is not listener:
                 return False
-            poller = select.poll()
-            poller.register(bell, select.POLLIN)
-            speakers = {fd: member for member in self.members if member.ended is None for fd in member.descriptors()}
-            for fd in speakers:
-                poller.register(fd, select.POLLIN)
-            ready = [fd for fd, _ in poller.poll()]
+            ready = [fd for fd, _ in self.poller.poll()]
             try:
-                for member in dict.fromkeys(speakers[fd] for fd in ready if fd != bell):
+                for member in dict.fromkeys(self.speakers[fd] for fd in ready if fd in self.speakers):
                     self.hear(member, listener)
             except BaseException:  # Ctrl-C: half a message may be lost
                 self.broken = True
                 raise
-            return bell not in ready
+            return listener.bell.read_end not in ready
 
     def hear(self, member: Member, listener: Listener) -> None:
         """Passes on what a worker has sent; or that it is gone."""
@@ -131,6 +134,8 @@ class Crew:
             if self.over:
                 return
             self.broken = True
+            for fd in member.descriptors():
+                self.poller.unregister(fd)
             member.wait(time.monotonic() + LEAVE_S)
             member.kill()
             member.wait(time.monotonic() + LEAVE_S)

@@ -40,7 +40,7 @@ class Mailbox(Arrivals):
     def take(self) -> Arrival | None:
         """Waits for the arrival whose turn it is; None when woken."""
         while (arrival := self.early.pop(self.next_position, None)) is None:
-            if not self.sort_in() and not self.crew.listen(self, self.bell.read_end):
+            if not self.sort_in() and not self.crew.listen(self):
                 self.bell.hush()
                 if not self.sort_in():
                     return None

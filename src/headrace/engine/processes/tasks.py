@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 import pickle
 import struct
-from typing import NamedTuple
+from dataclasses import fields
+from typing import Any, NamedTuple
 
 from headrace.contracts import Step
 from headrace.engine.blocks import size_class
@@ -24,6 +25,9 @@ TICKET = struct.Struct("<qqqq")
 MAX_TICKETS = 256
 """Steps of one iteration on their way at once. A pipe holds 2,048 tickets (16 KiB on macOS: 512): those of iterations
 that were left while all workers were busy have room too."""
+
+
+STEP_FIELDS = tuple(field.name for field in fields(Step))
 
 
 class Ticket(NamedTuple):
@@ -63,7 +67,7 @@ class TaskQueue:
 
     def lay(self, task: Task) -> Laid:
         """Writes a task down. Its range is to be given back when its batch has come, or is not wanted any more."""
-        data = pickle.dumps(tuple(task), protocol=5)
+        data = pickle.dumps((parts_of(task.step), task.given_s), protocol=5)
         place = self.ranges.make(size_class(len(data)))
         start = place.offset - place.window.start + HEADER_BYTES
         place.window.pages[start : start + len(data)] = data
@@ -97,9 +101,14 @@ class TaskTaker:
         """The task of a ticket; None where its iteration has ended, also while it is being read."""
         try:
             data = self.file.array(ticket.offset + HEADER_BYTES, ticket.size_bytes).tobytes()
-            task = Task(*pickle.loads(data))  # noqa: S301 - from the process that started this one
+            parts, given_s = pickle.loads(data)  # noqa: S301 - from the process that started this one
         except Exception:
             if self.board.is_wanted(ticket.iteration):
                 raise
             return None  # another iteration has taken the place meanwhile
-        return task if self.board.is_wanted(ticket.iteration) else None
+        return Task(Step(**parts), given_s) if self.board.is_wanted(ticket.iteration) else None
+
+
+def parts_of(step: Step) -> dict[str, Any]:
+    """The fields of a step: pickled so, it takes a third of the time of a dataclass with slots."""
+    return {name: getattr(step, name) for name in STEP_FIELDS}

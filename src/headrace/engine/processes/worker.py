@@ -31,6 +31,9 @@ from headrace.engine.processes.work_file import read_work
 from headrace.engine.processes.worker_slots import WorkerSlots
 from headrace.errors import WorkerError
 
+NOTE_EVERY_S = 0.05
+"""How often memory is noted between steps; the watching thread looks amid long ones."""
+
 
 class Line:
     """The socket to the trainer."""
@@ -73,6 +76,7 @@ class Worker:
         self.stage = "fetch"
         self.slots = WorkerSlots(SharedFile(seat.slots), max_free_bytes=brief.max_free_bytes)
         self.resident = ResidentMemory()
+        self.noted_s = 0.0
 
     def serve(self) -> None:
         """Takes tasks until the trainer closes the queue."""
@@ -80,7 +84,7 @@ class Worker:
             if not self.board.is_wanted(ticket.iteration):
                 continue
             self.board.claim(self.number, ticket.iteration, ticket.position)
-            self.board.note_memory(self.number, self.resident.size_bytes())
+            self.note_memory()
             task = self.tasks.read(ticket)
             if task is not None:
                 message = self.attempt(ticket, task)
@@ -90,6 +94,13 @@ class Worker:
                     self.slots.call_back(message.parcel.ranges)
                 del message
             self.board.disclaim(self.number)
+
+    def note_memory(self) -> None:
+        """Notes what this process holds, unless that was done a moment ago."""
+        now_s = time.monotonic()
+        if now_s >= self.noted_s + NOTE_EVERY_S:
+            self.noted_s = now_s
+            self.board.note_memory(self.number, self.resident.size_bytes())
 
     def attempt(self, ticket: Ticket, task: Task) -> Message:
         """Makes one batch, or tells why not."""
