@@ -9,9 +9,11 @@ from itertools import chain, islice
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
+from torch.utils.data import ConcatDataset, Subset, random_split
 from torchvision.datasets import ImageFolder
 from torchvision.transforms import v2
 
@@ -114,6 +116,37 @@ def test_folders_that_are_others_are_refused(tmp_path):
     relabelled = ImageFolder(tmp_path / "first", v2.ToImage())
     relabelled.samples[0] = (relabelled.samples[0][0], 1)
     assert "fingerprint differs" in refusal(loader_of(relabelled, 2), state)
+
+
+class Squares:
+    def __init__(self, num=NUM):
+        self.num = num
+
+    def __len__(self):
+        return self.num
+
+    def __getitem__(self, index):
+        return index * index
+
+
+def test_selections_of_a_dataset_are_told_apart():
+    first, second, same = (
+        random_split(Squares(30), [NUM, 9], generator=torch.Generator().manual_seed(seed))[0] for seed in (1, 2, 1)
+    )
+    state = state_after(loader_of(first), 2)
+    loader_of(same).load_state_dict(state)
+    for other in (second, Squares(), Subset(Squares(40), first.indices), Subset(range(30), first.indices)):
+        assert "fingerprint differs" in refusal(loader_of(other), state)
+    named = Subset(dict.fromkeys("abc", 1), ["a", "b", "c"])
+    state = state_after(loader_of(named, 1), 1)
+    loader_of(named, 1).load_state_dict(state)
+
+
+def test_joined_datasets_are_told_apart():
+    state = state_after(loader_of(ConcatDataset([Squares(20), Squares(1)])), 2)
+    loader_of(ConcatDataset([Squares(20), Squares(1)])).load_state_dict(state)
+    for other in (ConcatDataset([Squares(1), Squares(20)]), ConcatDataset([Squares(20), [7]]), Squares()):
+        assert "fingerprint differs" in refusal(loader_of(other), state)
 
 
 @pytest.mark.parametrize(
@@ -458,3 +491,24 @@ def test_what_was_delivered_in_small_batches_is_not_delivered_again_where_large_
         assert (loader.step, loader.steps_left) == (len(loader), 0)
         state = loader.state_dict()
     assert list(loader) == []
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+def test_a_run_that_a_sample_has_ended_goes_on_with_that_batch(num_workers):
+    class Mended(Squares):
+        is_mended = False
+
+        def __getitem__(self, index):
+            if index == 13 and not Mended.is_mended:
+                raise RuntimeError("the disk is full of holes")
+            return index
+
+    loader = loader_of(Mended(), num_workers=num_workers)
+    seen = []
+    with pytest.raises(RuntimeError, match="holes"):
+        seen.extend(index.tolist() for *_, index in loader)
+    Mended.is_mended = True
+    loader.load_state_dict(loader.state_dict())
+    assert 13 in flat(rows(islice(iter(loader), 1)))
+    loader.load_state_dict(loader.state_dict())
+    assert len(flat(rows(loader))) == NUM - 4 * (len(seen) + 1)
