@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.errors import OptionError
-from headrace.loader.options import ShuffleArgument
+from headrace.loader.options import Engine, ShuffleArgument
 from headrace.loader.process_groups import Membership, find_membership
 from headrace.order import Topology
 
-OF_PROCESSES = {"timeout": (0, 0.0), "worker_init_fn": (None,), "multiprocessing_context": (None,)}
-"""What torch's worker processes take, and the values that ask for nothing."""
+START_METHODS = (None, "fork", "spawn", "forkserver")
+"""What torch takes as `multiprocessing_context`, beside a context object."""
 
 
 def check_samplers(
@@ -52,16 +52,33 @@ def read_topology(topology: object) -> Topology | Membership | None:
     return membership
 
 
-def check_of_processes(**values: Any) -> None:
-    """Arguments of worker processes may be there, as in a call written for torch, but cannot be followed by threads."""
-    for name, value in values.items():
-        if value not in OF_PROCESSES[name]:
-            raise OptionError(
-                f"{name} belongs to worker processes, and this loader works with threads",
-                got=repr(value),
-                accepted=repr(OF_PROCESSES[name][0]),
-                remedy="Leave it out: per-sample seeds come from `seed`, and nothing has to be set up in a worker",
-            )
+def check_of_processes(timeout: float, worker_init_fn: Any, multiprocessing_context: Any, engine: Engine) -> None:
+    """Arguments of worker processes.
+
+    Raises:
+        OptionError: A time-out, an unknown start method, or something to be done in worker processes by an engine that
+            has none.
+    """
+    if timeout:
+        raise OptionError(
+            "timeout is not known here",
+            got=repr(timeout),
+            accepted="0",
+            remedy="A worker that dies is told within a second; nothing has to be waited for",
+        )
+    is_context = hasattr(multiprocessing_context, "get_start_method")
+    if not is_context and multiprocessing_context not in START_METHODS:
+        accepted = "a context of multiprocessing, or " + ", ".join(map(repr, START_METHODS))
+        raise OptionError(
+            "multiprocessing_context is not accepted", got=repr(multiprocessing_context), accepted=accepted
+        )
+    if worker_init_fn is not None and engine == "threads":
+        raise OptionError(
+            "worker_init_fn belongs to worker processes, and this loader works with threads",
+            got=repr(worker_init_fn),
+            accepted="None",
+            remedy='Leave it out, or use engine="processes"',
+        )
 
 
 def seed_of(generator: Any) -> int:

@@ -9,22 +9,17 @@ from typing import Any
 import numpy as np
 
 from headrace._base.machine import Machine, read_machine
-from headrace.contracts import Layout, Recorder, Shuffle, StepWork, Tail
+from headrace.contracts import Layout, Shuffle, Tail
 from headrace.datasets.collate_rules import Rule, leaf_rules, parse_rules
 from headrace.datasets.plan import SamplePlan, plan_sample
-from headrace.datasets.policy import Policy
 from headrace.datasets.resolve import Resolved, resolve
-from headrace.datasets.shard_source import ShardSource
 from headrace.errors import OptionError
 from headrace.loader.identity import Identity
 from headrace.loader.made import BatchSizes
-from headrace.loader.map_work import MapWork
 from headrace.loader.memory import MemoryDecision, decide_memory
 from headrace.loader.options import LoaderOptions, resolve_shuffle, resolve_tail
 from headrace.loader.ordered_steps import Continuity, OrderedSteps
-from headrace.loader.read_ahead import ReadAhead
 from headrace.loader.sampled_steps import BatchedSampler, SampledSteps
-from headrace.loader.source_work import SourceWork
 from headrace.loader.steps import StepSource
 from headrace.loader.workers import WorkerDecision, decide_workers
 from headrace.order import OrderSpec, Topology, default_canonical_nodes
@@ -42,6 +37,7 @@ class Composition:
     resolved: Resolved | None
     """The batch source, or None where only Python knows the samples."""
     why_unresolved: str
+    num_samples: int
     plan: SamplePlan | None
     leaf_rules: Mapping[str, Rule]
     """How the leaves of the plan are put together, where the caller says."""
@@ -57,33 +53,16 @@ class Composition:
     sizes: BatchSizes
 
     @property
+    def global_draw(self) -> str | None:
+        """The name of an operation in Python that draws from global generators, as far as it is known."""
+        recipes = self.plan.images.values() if self.plan is not None else ()
+        return next((recipe.global_draw for recipe in recipes if recipe.global_draw is not None), None)
+
+    @property
     def is_fused(self) -> bool:
         """Whether Python does nothing for a single sample beside small values."""
         plan = self.plan
         return plan is not None and plan.joint is None and all(recipe.is_fused for recipe in plan.images.values())
-
-    def make_work(self, recorder: Recorder) -> StepWork:
-        """The work of a step."""
-        if self.resolved is None or self.plan is None:
-            return MapWork(self.dataset, self.options, recorder, self.sizes)
-        skip = "skip" in (self.options.on_error, self.resolved.on_error)
-        policy = Policy(
-            on_error="skip" if skip else "raise",
-            missing=self.resolved.missing,
-            collate_fn=self.options.collate_fn,
-            rules=parse_rules(self.options.collate),
-            leaf_rules=self.leaf_rules,
-        )
-        return SourceWork(
-            self.resolved.source,
-            self.plan,
-            policy,
-            self.options,
-            num_threads=self.workers.num_workers,
-            recorder=recorder,
-            sizes=self.sizes,
-            read_ahead=self._read_ahead(),
-        )
 
     @property
     def windows_fit(self) -> bool:
@@ -91,14 +70,6 @@ class Composition:
         if not isinstance(self.steps, OrderedSteps):
             return True
         return 2 * self.steps.spec.window_size_bytes <= self.available_bytes // 2
-
-    def _read_ahead(self) -> ReadAhead | None:
-        if self.shuffle != "window" or not self.windows_fit or not isinstance(self.steps, OrderedSteps):
-            return None
-        source = self.resolved.source if self.resolved is not None else None
-        if not isinstance(source, ShardSource):
-            return None
-        return ReadAhead(source, self.steps.spec, self.topology)
 
 
 def compose(dataset: Any, options: LoaderOptions, topology: Topology, sampler: Any, batch_sampler: Any) -> Composition:
@@ -129,6 +100,7 @@ def compose(dataset: Any, options: LoaderOptions, topology: Topology, sampler: A
         dataset=dataset,
         resolved=resolved,
         why_unresolved=found if isinstance(found, str) else "",
+        num_samples=int(layout.samples.sum()),
         plan=plan,
         leaf_rules=_leaf_rules(plan, options),
         topology=topology,

@@ -55,7 +55,9 @@ class DataLoader(TorchAttributes, Generic[T]):
         collate_fn: Called with the list of a batch's samples, on a worker; None: as torch's default.
         pin_memory: Deliver page-locked tensors (where there is a GPU).
         drop_last: Leave out the last global batch if it is not full (`tail="drop"`).
-        timeout: 0; `worker_init_fn` and `multiprocessing_context` None: they belong to worker processes.
+        timeout: 0: no other is known.
+        worker_init_fn: Called in each worker process with its number; asks for processes where `engine` is "auto".
+        multiprocessing_context: Accepted as in torch; worker processes are never forked, whatever it says.
         generator: A `torch.Generator` whose initial seed becomes `seed`.
         prefetch_factor: At most this many batches a worker in flight, within the byte budget.
         persistent_workers: Accepted as in torch; an idle loader holds no thread either way.
@@ -65,7 +67,10 @@ class DataLoader(TorchAttributes, Generic[T]):
             function of the list of values, for whole samples or in a dict by field.
         tail: "drop", "pad" (repeat rows of the last global batch so that ranks stay even; marked in `valid`) or "keep"
             (as pad on several ranks, a short batch on one). None: as torch does.
-        engine: "threads", or "auto".
+        engine: "threads"; "processes", for Python that holds the interpreter's lock or draws from global generators;
+            "auto": threads unless such Python is found or measured.
+        seed_workers: Whether `random`, numpy's and torch's global generators of worker processes are seeded for each
+            sample from (seed, epoch, sample). Those of this process are never touched.
         memory_budget: Bytes that the batches in flight may take in this process, or a size such as "8GiB".
         topology: Which rank of how many this is: a `Topology`, or a `DeviceMesh` (ranks that differ in other dimensions
             than the data-parallel ones get equal batches) or `ProcessGroup` of torch.distributed; None: found from
@@ -101,8 +106,8 @@ class DataLoader(TorchAttributes, Generic[T]):
         pin_memory: bool = False,  # noqa: FBT001, FBT002 - torch's positions
         drop_last: bool = False,  # noqa: FBT001, FBT002
         timeout: float = 0,
-        worker_init_fn: None = None,
-        multiprocessing_context: None = None,
+        worker_init_fn: Callable[[int], Any] | None = None,
+        multiprocessing_context: Any = None,
         generator: Any = None,
         *,
         prefetch_factor: int | None = None,
@@ -112,6 +117,7 @@ class DataLoader(TorchAttributes, Generic[T]):
         collate: RulesArgument = None,
         tail: Tail | None = None,
         engine: Engine = "auto",
+        seed_workers: bool = True,
         memory_budget: int | str = "auto",
         topology: Topology | DeviceMesh | ProcessGroup | None = None,
         accumulate: int = 1,
@@ -127,9 +133,7 @@ class DataLoader(TorchAttributes, Generic[T]):
     ) -> None:
         of_order = {"accumulate": accumulate, "canonical_nodes": canonical_nodes, "window_samples": window_samples}
         check_samplers(batch_size, shuffle, sampler, batch_sampler, drop_last=drop_last, **of_order)
-        check_of_processes(
-            timeout=timeout, worker_init_fn=worker_init_fn, multiprocessing_context=multiprocessing_context
-        )
+        check_of_processes(timeout, worker_init_fn, multiprocessing_context, engine)
         self.dataset = dataset
         self.sampler = sampler
         self.batch_sampler = batch_sampler
@@ -142,6 +146,8 @@ class DataLoader(TorchAttributes, Generic[T]):
             tail=tail,
             seed=seed if generator is None else seed_of(generator),
             engine=engine,
+            seed_workers=seed_workers,
+            worker_init_fn=worker_init_fn,
             num_workers=num_workers,
             prefetch_factor=prefetch_factor,
             pin_memory=pin_memory,
@@ -256,7 +262,7 @@ class DataLoader(TorchAttributes, Generic[T]):
 
     def explain(self) -> str:
         """What was decided and why, at most fifteen lines."""
-        return explain(self._running().composition, self._progress.here.epoch)
+        return explain(self._running().composition, self._running().choice, self._progress.here.epoch)
 
     def stats(self, scope: Scope = "total") -> StatsSnapshot:
         """What each stage did: busy and waiting time, items, bytes, queue fill, percentiles.

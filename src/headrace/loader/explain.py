@@ -5,17 +5,18 @@ from __future__ import annotations
 from headrace._base.units import count, format_bytes
 from headrace.datasets.file_source import FileSource
 from headrace.loader.composition import Composition
+from headrace.loader.engine_choice import EngineChoice
 from headrace.loader.ordered_steps import OrderedSteps
 
 MOST_LINES = 15
 
 
-def explain(composition: Composition, epoch: int) -> str:
+def explain(composition: Composition, engine: EngineChoice, epoch: int) -> str:
     """One line a decision: topic, choice, reason."""
     rows = [
         _dataset(composition),
         _order(composition, epoch),
-        _engine(composition),
+        *_engine(composition, engine),
         _memory(composition),
         *_nodes(composition),
         *_windows(composition),
@@ -59,12 +60,14 @@ def _order(composition: Composition, epoch: int) -> tuple[str, str, str]:
     return "order", f"{modes[steps.spec.shuffle]}, {steps.num_steps(epoch):,} batches a rank", reason
 
 
-def _engine(composition: Composition) -> tuple[str, str, str]:
+def _engine(composition: Composition, engine: EngineChoice) -> list[tuple[str, str, str]]:
     workers = composition.workers
-    if workers.num_workers == 0:
-        return "engine", "the caller's thread", "num_workers=0"
-    choice = f"threads: {count(workers.num_workers, 'worker')}, {workers.num_io_threads} for reading"
-    return "engine", choice, workers.reason
+    if engine.kind == "caller":
+        return [("engine", "the caller's thread", engine.reason)]
+    rows = [("engine", engine.kind, engine.reason), ("workers", count(workers.num_workers, "worker"), workers.reason)]
+    if engine.kind == "processes" and composition.options.seed_workers:
+        rows.append(("seeds", "global generators of workers follow the samples", "seed_workers=True"))
+    return rows
 
 
 def _memory(composition: Composition) -> tuple[str, str, str]:

@@ -8,6 +8,7 @@ from typing import Any
 from headrace.engine import StepStream
 from headrace.errors import HeadraceError
 from headrace.loader.agreement import Agreement
+from headrace.loader.landing import Landing
 from headrace.loader.made import Made
 from headrace.loader.progress import Progress
 
@@ -19,8 +20,11 @@ class LoaderIterator(Iterator[Any]):
     when it is dropped itself, the stream ends the work behind it.
     """
 
-    def __init__(self, stream: StepStream, progress: Progress, agreement: Agreement, rank: int) -> None:
+    def __init__(
+        self, stream: StepStream, landing: Landing | None, progress: Progress, agreement: Agreement, rank: int
+    ) -> None:
         self.stream = stream
+        self.landing = landing
         self.progress = progress
         self.agreement = agreement
         self.rank = rank
@@ -49,7 +53,7 @@ class LoaderIterator(Iterator[Any]):
         except HeadraceError as error:
             error.at(rank=self.rank)
             raise
-        made: Made = delivered.batch
+        made: Made = delivered.batch if self.landing is None else self.landing.land(delivered)
         self.agreement.takes()
         self.progress.delivered(made.valid)
         return made.batch

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,3 +46,14 @@ class Metered:
         array = self.allocate(shape, dtype)
         self.size_bytes += array.nbytes
         return array
+
+
+def tensor_bytes(batch: Any) -> int:
+    """Bytes of the tensors and arrays in a batch."""
+    if hasattr(batch, "nbytes"):
+        return int(batch.nbytes)
+    if isinstance(batch, Mapping):
+        return sum(map(tensor_bytes, batch.values()))
+    if isinstance(batch, (list, tuple)):
+        return sum(map(tensor_bytes, batch))
+    return 0

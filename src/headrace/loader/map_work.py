@@ -6,7 +6,6 @@ Each item is made with `headrace.rng()` keyed by its sample; where the dataset m
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from time import perf_counter
 from typing import Any
 
@@ -16,7 +15,7 @@ from headrace.datasets.collate_rules import parse_rules
 from headrace.datasets.collate_samples import collate_samples
 from headrace.datasets.good_rows import repeat_good_rows
 from headrace.loader.extras import append_extras
-from headrace.loader.made import BatchSizes, Made
+from headrace.loader.made import BatchSizes, Made, tensor_bytes
 from headrace.loader.options import LoaderOptions
 from headrace.loader.pinning import pin
 from headrace.recipes.randomness import sample_randomness
@@ -25,11 +24,14 @@ from headrace.recipes.randomness import sample_randomness
 class MapWork:
     """Items of the dataset, made on a worker. Exceptions keep their type and carry a note that names the index."""
 
-    def __init__(self, dataset: Any, options: LoaderOptions, recorder: Recorder, sizes: BatchSizes) -> None:
+    def __init__(
+        self, dataset: Any, options: LoaderOptions, recorder: Recorder, sizes: BatchSizes, *, pins: bool
+    ) -> None:
         self.dataset = dataset
         self.options = options
         self.recorder = recorder
         self.sizes = sizes
+        self.pins = pins
         self.rules = parse_rules(options.collate)
 
     def size_bytes(self, step: Step) -> int:
@@ -52,7 +54,7 @@ class MapWork:
         self.recorder.add("collate", perf_counter() - started, items=len(samples))
         self.sizes.saw(tensor_bytes(batch), len(samples))
         batch = append_extras(batch, self.options.extras, step, valid, None)
-        return Made(batch=pin(batch) if self.options.pin_memory else batch, valid=valid)
+        return Made(batch=pin(batch) if self.pins else batch, valid=valid)
 
     def _collate(self, samples: list[Any], allocate: Allocate) -> Any:
         if self.options.collate_fn is not None:
@@ -83,14 +85,3 @@ class MapWork:
                 # No row is left that could be repeated.
                 raise failed[0][1]
         return samples, [row for row, _ in failed]
-
-
-def tensor_bytes(batch: Any) -> int:
-    """Bytes of the tensors and arrays in a batch."""
-    if hasattr(batch, "nbytes"):
-        return int(batch.nbytes)
-    if isinstance(batch, Mapping):
-        return sum(map(tensor_bytes, batch.values()))
-    if isinstance(batch, (list, tuple)):
-        return sum(map(tensor_bytes, batch))
-    return 0

@@ -14,7 +14,7 @@ from headrace.errors import OptionError
 from headrace.order import OnBatchChange
 
 Extra: TypeAlias = Literal["index", "key", "url", "valid"]
-Engine: TypeAlias = Literal["auto", "threads"]
+Engine: TypeAlias = Literal["auto", "threads", "processes"]
 MOST_WORKERS = 1024
 """As many threads as the native pool takes; beyond that a number of workers is a slip of the keyboard."""
 ShuffleArgument: TypeAlias = bool | Literal["full", "window"] | None
@@ -32,6 +32,10 @@ class LoaderOptions:
     seed: int = 0
     engine: Engine = "auto"
     num_workers: int | Literal["auto"] = "auto"
+    seed_workers: bool = True
+    """Whether the global generators of worker processes follow the samples."""
+    worker_init_fn: Callable[[int], Any] | None = None
+    """Called in each worker process with its number."""
     prefetch_factor: int | None = None
     pin_memory: bool = False
     collate_fn: Callable[[list[Any]], Any] | None = None
@@ -57,6 +61,9 @@ class LoaderOptions:
         _check_count("canonical_nodes", self.canonical_nodes, least=1, none=True)
         _check_mode("on_batch_change", self.on_batch_change, get_args(OnBatchChange))
         _check_mode("engine", self.engine, get_args(Engine))
+        _check_mode("seed_workers", self.seed_workers, (True, False))
+        if self.worker_init_fn is not None and not callable(self.worker_init_fn):
+            raise OptionError("worker_init_fn cannot be called", got=repr(self.worker_init_fn), accepted="a callable")
         _check_mode("tail", self.tail, (None, *get_args(Tail)))
         _check_mode("shuffle", self.shuffle, (None, False, True, "full", "window"))
         _check_mode("on_error", self.on_error, get_args(OnError))

@@ -6,16 +6,19 @@ import time
 import weakref
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
-from headrace.engine import InlineEngine, Stats, StepStream, ThreadEngine
+from headrace.engine import Stats, StepStream
 from headrace.errors import OptionError
 from headrace.loader.agreement import Agreement
 from headrace.loader.composition import Composition
+from headrace.loader.engine_choice import EngineChoice
 from headrace.loader.iterator import LoaderIterator
+from headrace.loader.landing import Landing
 from headrace.loader.place import Place
 from headrace.loader.progress import Progress
-from headrace.loader.running import make_engine
+from headrace.loader.running import AnyEngine, decide_engine, make_engine
 
 
 class Run:
@@ -33,7 +36,8 @@ class Run:
         self.progress = progress
         self.stats = stats
         self.agreement = agreement
-        self.engine: ThreadEngine | InlineEngine | None = None
+        self.engine: AnyEngine | None = None
+        self.landing: Landing | None = None
         self.live: weakref.ref[LoaderIterator] | None = None
 
     def begin(self) -> LoaderIterator:
@@ -47,7 +51,7 @@ class Run:
         if composition.shuffle is not None:
             self._agree(composition.steps.state(progress.upcoming))
         stream = self._stream(progress.begin())
-        iterator = LoaderIterator(stream, progress, self.agreement, composition.topology.rank)
+        iterator = LoaderIterator(stream, self.landing, progress, self.agreement, composition.topology.rank)
         self.live = weakref.ref(iterator)
         return iterator
 
@@ -55,6 +59,11 @@ class Run:
         began_s = time.perf_counter()
         if self.agreement.open(state, self.composition.topology):
             self.stats.wait("agree", time.perf_counter() - began_s)
+
+    @cached_property
+    def choice(self) -> EngineChoice:
+        """The engine, decided when it is first asked for."""
+        return decide_engine(self.composition)
 
     def state(self) -> dict[str, Any]:
         """What was delivered, as a state."""
@@ -90,9 +99,12 @@ class Run:
 
     def _stream(self, place: Place) -> StepStream:
         """The batches after a place; the stream before it ends."""
+        steps = self.composition.steps.steps(place)
         if self.engine is None:
-            self.engine = make_engine(self.composition, self.stats)
-        return self.engine.run(self.composition.steps.steps(place))
+            self.engine = make_engine(self.composition, self.choice, self.stats)
+            if self.choice.kind == "processes":
+                self.landing = Landing(self.composition.sizes, pins=self.composition.options.pin_memory)
+        return self.engine.run(steps)
 
     def _recompose(self, composition: Composition) -> None:
         """Another composition, and nothing left of what ran under the old one."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from headrace._base.hashing import sample_keys
 from headrace.contracts import Allocate, BatchSource, Column, Recorder, SampleName, Step
@@ -40,6 +41,7 @@ class SourceWork:
         num_threads: int,
         recorder: Recorder,
         sizes: BatchSizes,
+        pins: bool,
         read_ahead: ReadAhead | None = None,
     ) -> None:
         self.source = source
@@ -49,8 +51,13 @@ class SourceWork:
         self.num_threads = num_threads
         self.recorder = recorder
         self.sizes = sizes
+        self.pins = pins
         self.read_ahead = read_ahead
         self.program: tuple[Pool, SampleProgram] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a worker process needs: it makes a program of its own, on a pool of its own."""
+        return self.__dict__ | {"program": None}
 
     def size_bytes(self, step: Step) -> int:
         """Estimate from the largest row seen so far."""
@@ -83,7 +90,7 @@ class SourceWork:
         self.sizes.saw(fetched.size_bytes + metered.size_bytes, len(step.ids))
         valid = step.valid & result.valid
         batch = append_extras(result.batch, self.options.extras, step, valid, self.source)
-        return Made(batch=pin(batch) if self.options.pin_memory else batch, valid=valid)
+        return Made(batch=pin(batch) if self.pins else batch, valid=valid)
 
     def _program_on(self, pool: Pool) -> SampleProgram:
         """The program on this pool: pools live as long as an iteration, programs as long as their pool."""

@@ -36,7 +36,8 @@ def decide_workers(
     if num_workers == "auto":
         count = max(1, int(num_cpus) // local_world_size)
         ranks = f" over {local_world_size} ranks" if local_world_size > 1 else ""
-        reason = f"{num_cpus:g} usable CPUs{ranks}"
+        usual = max(1, int(num_cpus) // local_world_size - 2)
+        reason = f"{num_cpus:g} usable CPUs{ranks}; the usual rule of CPUs less 2 gives {usual}"
     else:
         count, reason = num_workers, "as asked"
     in_flight = max(4, count * STEPS_A_WORKER) if prefetch_factor is None else max(1, count * prefetch_factor)

@@ -1,8 +1,9 @@
 """The random numbers of one sample, at hand for whatever runs inside its transforms.
 
 A context variable carries the sample's key, so that threads (and asyncio tasks) that transform different samples never
-see each other's. Torch's, Python's and numpy's global generators are left alone: a transform that uses them draws what
-it would draw anywhere else, and its draws depend on which thread came first.
+see each other's. Torch's, Python's and numpy's global generators are left alone in the process of the user: a transform
+that uses them there draws what it would draw anywhere else, and its draws depend on which thread came first. In worker
+processes they follow the samples (see `generators.py`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from headrace.errors import HeadraceError
+from headrace.recipes.generators import GENERATORS
 
 
 @dataclass(slots=True, kw_only=True)
@@ -31,6 +33,8 @@ CURRENT: ContextVar[SampleRandomness] = ContextVar("headrace_sample")
 @contextmanager
 def sample_randomness(key: int) -> Iterator[None]:
     """Makes `key` the sample key of everything called inside the block."""
+    if GENERATORS.follow_samples:
+        GENERATORS.seed(key)
     token = CURRENT.set(SampleRandomness(key=key))
     try:
         yield

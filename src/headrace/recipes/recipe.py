@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from headrace.contracts import Exif, ImageLimits
 from headrace.errors import OptionError
 from headrace.recipes.flatten import flatten, takes_whole_sample
+from headrace.recipes.global_draws import global_draw
 from headrace.recipes.op import Op
 from headrace.recipes.pointwise import Form
 from headrace.recipes.span import Span, form_before, grow
@@ -50,6 +51,11 @@ class ImageRecipe:
     def ops(self) -> tuple[Op, ...]:
         """All ops in order."""
         return self.prefix.ops + self.middle + self.suffix.ops
+
+    @property
+    def global_draw(self) -> str | None:
+        """The name of an op in Python that draws from torch's global generator, if there is one."""
+        return global_draw(self.middle)
 
     @property
     def is_fused(self) -> bool:

@@ -1,0 +1,83 @@
+"""Which engine runs the work: a pure decision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from headrace.loader.gil_share import GilShare
+
+EngineKind: TypeAlias = Literal["caller", "threads", "processes"]
+
+WORTH_A_PROCESS_S = 0.004
+"""Python's part of a batch from which processes pay: handing a batch over between them takes a tenth of it, and the
+trainer, who wants the lock a few times a batch, would stand still for as long."""
+
+
+WORTH_A_START_S = 5.0
+"""Python's part of an epoch from which processes pay: each of them starts an interpreter and imports torch."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineChoice:
+    """The engine, and why."""
+
+    kind: EngineKind
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PythonPart:
+    """What Python does."""
+
+    starts_workers: bool
+    """Whether the user has given something to be done in each worker process."""
+    draws_globally: str | None
+    """The name of an operation that draws from global generators, if there is one."""
+    measured: GilShare | None
+    """What a few samples took; None where they could not be made."""
+    num_samples: int
+    """Samples of an epoch on this rank."""
+
+
+def choose_engine(
+    asked: Literal["auto", "threads", "processes"], *, num_workers: int, batch_size: int, python: PythonPart | None
+) -> EngineChoice:
+    """The engine of a loader.
+
+    Args:
+        asked: The argument of the user.
+        num_workers: Workers, as decided.
+        batch_size: Rows of a batch.
+        python: What Python does; None where the native kernel does everything.
+    """
+    if num_workers == 0:
+        return EngineChoice(kind="caller", reason="num_workers=0")
+    if asked != "auto":
+        return EngineChoice(kind=asked, reason="as asked")
+    if python is None:
+        return EngineChoice(kind="threads", reason="the native kernel does the work, without Python's lock")
+    return _by_python(python, num_workers, batch_size)
+
+
+def _by_python(python: PythonPart, num_workers: int, batch_size: int) -> EngineChoice:
+    if python.starts_workers:
+        return EngineChoice(kind="processes", reason="worker_init_fn is for worker processes")
+    if python.draws_globally is not None:
+        reason = f"{python.draws_globally} draws from global generators, which only a process has for itself"
+        return EngineChoice(kind="processes", reason=reason)
+    if python.measured is None:
+        return EngineChoice(kind="threads", reason="no sample could be made to measure Python's part")
+    return _by_measure(python.measured, python.num_samples, num_workers, batch_size)
+
+
+def _by_measure(measured: GilShare, num_samples: int, num_workers: int, batch_size: int) -> EngineChoice:
+    held_s = measured.share * measured.sample_s
+    facts = f"a sample takes {measured.sample_s * 1e3:.2g} ms and holds Python's lock for {measured.share:.0%} of it"
+    if held_s * batch_size < WORTH_A_PROCESS_S:
+        return EngineChoice(kind="threads", reason=f"{facts}: {held_s * batch_size * 1e3:.2g} ms a batch")
+    if held_s * num_samples < WORTH_A_START_S:
+        return EngineChoice(kind="threads", reason=f"{facts}: {held_s * num_samples:.2g} s an epoch")
+    # Threads of which each wants the lock for this share get in each other's way, and in the trainer's, beyond one.
+    kind: EngineKind = "threads" if measured.share * (num_workers + 1) <= 1 else "processes"
+    return EngineChoice(kind=kind, reason=facts)

@@ -1,0 +1,148 @@
+"""The loader with worker processes: what comes is what threads give, and more is seeded."""
+
+import os
+import random
+import signal
+from contextlib import closing
+from itertools import islice
+
+import numpy as np
+import pytest
+import torch
+from torch.utils.data import Dataset, get_worker_info
+from torchvision.transforms import v2
+
+import headrace as hr
+from headrace.errors import OptionError, WorkerError
+from headrace.pack import PackOptions, pack
+
+NUM = 26
+
+
+class Drawing(Dataset):
+    """Samples that tell what all generators gave them."""
+
+    def __len__(self):
+        return NUM
+
+    def __getitem__(self, index):
+        return {
+            "index": index,
+            "large": torch.full((64, 64), float(index)),
+            "python": random.random(),
+            "numpy": np.random.rand(),
+            "torch": torch.rand(()),
+            "ours": hr.rng().random(),
+        }
+
+
+def loader_of(dataset, num_workers=2, **options):
+    options = {"batch_size": 4, "shuffle": True, "seed": 5, "engine": "processes"} | options
+    return hr.DataLoader(dataset, num_workers=num_workers, **options)
+
+
+def lists(batches, names=("index", "python", "numpy", "torch", "ours")):
+    return [{name: batch[name].tolist() for name in names} for batch in batches]
+
+
+def test_batches_are_those_of_threads_and_draws_depend_on_the_sample_alone():
+    states = random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()
+    one = loader_of(Drawing(), num_workers=1)
+    first, second = lists(one), lists(one)
+    two = loader_of(Drawing())
+    iterator = iter(two)
+    begun = lists(islice(iterator, 3))
+    state = two.state_dict()
+    two.load_state_dict(state)
+    assert begun + lists(two) == first, "however many workers, and cut in the middle"
+    assert lists(two) == second
+    assert first != second, "another epoch, other draws"
+    assert states == (random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist())
+    in_threads = lists(loader_of(Drawing(), engine="threads"), ("index", "ours"))
+    assert in_threads == [{name: batch[name] for name in ("index", "ours")} for batch in first]
+    assert two.stats().stages["dataset"].items >= NUM, "what workers measure arrives"
+    assert "processes" in two.explain()
+    one.close()
+    two.close()
+
+
+class Faulty(Dataset):
+    def __len__(self):
+        return 12
+
+    def __getitem__(self, index):
+        if index % 5 == 3:
+            raise KeyError(f"nothing at {index}")
+        return torch.tensor(index)
+
+
+def test_errors_keep_their_type_and_name_the_sample_or_are_skipped():
+    with closing(loader_of(Faulty(), shuffle=False, batch_size=6)) as loader:
+        with pytest.raises(KeyError, match="nothing at 3") as caught:
+            list(loader)
+        assert any("sample 3 of Faulty" in note for note in caught.value.__notes__)
+    with closing(loader_of(Faulty(), shuffle=False, batch_size=6, on_error="skip")) as loader:
+        batches = [(batch.tolist(), loader.valid.tolist()) for batch in loader]
+        assert batches[0] == ([0, 1, 2, 4, 4, 5], [True, True, True, False, True, True])
+        assert loader.stats().counts["skipped_samples"] == 2
+
+
+def test_functions_of_a_script_set_workers_up_and_collate():
+    marks = {}
+
+    def set_up(number):
+        marks["number"] = number
+
+    class Local(Dataset):
+        def __len__(self):
+            return 8
+
+        def __getitem__(self, index):
+            info = get_worker_info()
+            assert type(info.dataset) is type(self)
+            return index, marks["number"], info.id, info.num_workers, os.getpid()
+
+    loader = loader_of(Local(), engine="auto", worker_init_fn=set_up, collate_fn=lambda rows: rows, batch_size=2)
+    with closing(loader):
+        rows = [row for batch in loader for row in batch]
+    assert sorted(row[0] for row in rows) == list(range(8))
+    assert all(number == told and num == 2 and pid != os.getpid() for _, number, told, num, pid in rows)
+
+
+def test_random_transforms_of_torchvision_are_exact_in_processes(photographs, tmp_path):
+    pack(str(photographs), str(tmp_path), PackOptions(samples_per_shard=20))
+    transform = v2.Compose([v2.RandomResizedCrop(32), v2.ColorJitter(0.5, 0.5), v2.ToImage()])
+    dataset = hr.ShardDataset(str(tmp_path), fields=("jpg", "cls"), transform=transform)
+
+    def images(num_workers):
+        loader = loader_of(dataset, num_workers=num_workers, engine="auto", batch_size=16)
+        with closing(loader):
+            assert "ColorJitter draws from global generators" in loader.explain()
+            return torch.cat([batch[0] for batch in loader])
+
+    assert torch.equal(images(1), images(2))
+
+
+class Deadly(Dataset):
+    def __len__(self):
+        return 40
+
+    def __getitem__(self, index):
+        if index == 22:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return index
+
+
+def test_a_worker_that_dies_is_named_with_its_signal_and_samples():
+    loader = loader_of(Deadly(), shuffle=False)
+    with closing(loader), pytest.raises(WorkerError, match="SIGKILL"):
+        list(loader)
+
+
+def test_what_threads_cannot_do_is_refused():
+    with pytest.raises(OptionError, match=r'worker_init_fn.*engine="processes"'):
+        hr.DataLoader(Drawing(), engine="threads", worker_init_fn=print)
+    with pytest.raises(OptionError, match="timeout"):
+        hr.DataLoader(Drawing(), timeout=3)
+    with pytest.raises(OptionError, match="multiprocessing_context"):
+        hr.DataLoader(Drawing(), multiprocessing_context="thread")
