@@ -56,7 +56,7 @@ def choose_engine(
     if asked != "auto":
         return EngineChoice(kind=asked, reason="as asked")
     if python is None:
-        return EngineChoice(kind="threads", reason="the native kernel does the work, without Python's lock")
+        return EngineChoice(kind="threads", reason="the native kernel does the work, the GIL released")
     return _by_python(python, num_workers, batch_size)
 
 
@@ -73,7 +73,7 @@ def _by_python(python: PythonPart, num_workers: int, batch_size: int) -> EngineC
 
 def _by_measure(measured: GilShare, num_samples: int, num_workers: int, batch_size: int) -> EngineChoice:
     held_s = measured.share * measured.sample_s
-    facts = f"a sample takes {measured.sample_s * 1e3:.2g} ms and holds Python's lock for {measured.share:.0%} of it"
+    facts = f"a sample takes {measured.sample_s * 1e3:.2g} ms and holds the GIL for {measured.share:.0%} of it"
     if held_s * batch_size < WORTH_A_PROCESS_S:
         return EngineChoice(kind="threads", reason=f"{facts}: {held_s * batch_size * 1e3:.2g} ms a batch")
     if held_s * num_samples < WORTH_A_START_S:

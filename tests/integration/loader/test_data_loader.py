@@ -139,14 +139,6 @@ def test_a_call_written_for_torch_works_as_it_is():
     assert "batch_size=2" in repr(loader)
 
 
-@pytest.mark.parametrize(
-    ("name", "value"), [("timeout", 5), ("worker_init_fn", print), ("multiprocessing_context", "spawn")]
-)
-def test_what_only_processes_can_follow_is_refused_by_name(name, value):
-    with pytest.raises(OptionError, match=name):
-        hr.DataLoader(Squares(4), 2, **{name: value})
-
-
 def test_a_dataset_without_length_is_refused_with_the_remedy():
     class Stream(torch.utils.data.IterableDataset):
         def __iter__(self):

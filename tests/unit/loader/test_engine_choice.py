@@ -33,7 +33,7 @@ def test_native_work_needs_no_processes():
 def test_python_that_holds_the_lock_goes_to_processes():
     chosen = choice()
     assert chosen.kind == "processes"
-    assert "1 ms and holds Python's lock for 100%" in chosen.reason
+    assert "1 ms and holds the GIL for 100%" in chosen.reason
 
 
 @pytest.mark.parametrize(
