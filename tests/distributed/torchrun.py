@@ -9,19 +9,23 @@ import sys
 from pathlib import Path
 from typing import Any
 
+# Where the launcher shares its store with the ranks, gloo finds the addresses of dead ranks after a restart in place.
+ENVIRONMENT = {"OMP_NUM_THREADS": "1", "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1"}
 SCRIPTS = Path(__file__).parent / "scripts"
 
 
-def torchrun(script: str, num_ranks: int, *arguments: object) -> subprocess.CompletedProcess[str]:
+def torchrun(
+    script: str, num_ranks: int, *arguments: object, num_restarts: int = 0
+) -> subprocess.CompletedProcess[str]:
     """Runs a script of this folder to its end, however that comes."""
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={num_ranks}"]
     return subprocess.run(
-        [*launcher, str(SCRIPTS / script), *map(str, arguments)],
+        [*launcher, f"--max-restarts={num_restarts}", str(SCRIPTS / script), *map(str, arguments)],
         capture_output=True,
         text=True,
         check=False,
         timeout=100,
-        env=os.environ | {"OMP_NUM_THREADS": "1"},
+        env=os.environ | ENVIRONMENT,
     )
 
 

@@ -113,11 +113,9 @@ class Agreement:
             self.rendezvous = None
 
     def _arrive(self, rendezvous: Rendezvous) -> None:
-        record = Record(opening=self.opening, left_after=self.left_after, facts=self.facts)
-        is_quick = self.left_after is not None or not self.is_patient
-        verdict = rendezvous.arrive(record)
-        self._conclude(rendezvous, verdict or self._wait(rendezvous, SHORT_PATIENCE_S if is_quick else PATIENCE_S))
-        if not self.is_settled and self.left_after is None:
+        is_quick = self.left_after is not None or not self.is_patient or rendezvous.session.was_awaited
+        self._conclude(rendezvous, self._wait(rendezvous, SHORT_PATIENCE_S if is_quick else PATIENCE_S))
+        if not self.is_settled and not is_quick:
             self._tell_missing(rendezvous)
 
     def _look(self, rendezvous: Rendezvous) -> None:
@@ -140,8 +138,9 @@ class Agreement:
 
     def _wait(self, rendezvous: Rendezvous, patience_s: float) -> Verdict | None:
         """Looks for the verdict again and again, in short questions: others of this process use the store too."""
+        record = Record(opening=self.opening, left_after=self.left_after, facts=self.facts)
         until, pause_s = time.monotonic() + patience_s, FIRST_PAUSE_S
-        while (verdict := rendezvous.verdict(self.opening)) is None and time.monotonic() < until:
+        while (verdict := rendezvous.meet(record)) is None and time.monotonic() < until:
             time.sleep(pause_s)
             pause_s = min(1.5 * pause_s, LONGEST_PAUSE_S)
         return verdict
@@ -164,14 +163,12 @@ class Agreement:
 
     def _tell_missing(self, rendezvous: Rendezvous) -> None:
         """Says once which ranks have not come."""
-        if not self.is_patient:
-            return
         self.is_patient = False
         records = rendezvous.records()
         late = [rank for rank in rendezvous.ranks if rank not in records or records[rank].opening < self.opening]
         warnings.warn(
-            f"rank {rendezvous.rank} has opened an epoch of a loader; ranks {late} have not within {PATIENCE_S:.0f} s, "
-            "and it goes on without them. What one rank iterates alone needs topology=headrace.Topology(); a batch is "
-            "looked at with peek()",
+            f"rank {rendezvous.rank} has opened an epoch of a loader and has not met ranks {late} within "
+            f"{PATIENCE_S:.0f} s: it goes on without them. What one rank iterates alone needs "
+            "topology=headrace.Topology(); a batch is looked at with peek()",
             stacklevel=2,
         )

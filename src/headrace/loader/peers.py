@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from typing import Any
+from typing import cast
 
 import torch.distributed as dist
 
 from headrace.loader.process_groups import Membership
 from headrace.loader.rendezvous import Rendezvous
+from headrace.loader.session import Session, Store
 from headrace.order import Topology
 
 NUMBERS: Counter[str] = Counter()
 """Loaders that this process has made, by the processes that share them: it numbers them, alike on all ranks."""
+
+SESSIONS: dict[str, Session] = {}
+"""The session of this process in each group of processes; of the process group that it has joined last."""
 
 
 class Peers:
@@ -29,7 +33,7 @@ class Peers:
         self.is_alone = isinstance(said, Topology)
         self.ranks = said.peers if isinstance(said, Membership) else None
         group = "job" if self.ranks is None else f"{zlib.crc32(repr(self.ranks).encode()):08x}"
-        self.name = f"headrace/{group}/{NUMBERS[group]}"
+        self.group, self.name = f"headrace/{group}", f"loader{NUMBERS[group]}"
         NUMBERS[group] += not self.is_alone
 
     def rendezvous(self, topology: Topology) -> Rendezvous | None:
@@ -46,13 +50,21 @@ class Peers:
             if len(ranks) != topology.world_size:
                 return None
         store = _job_store() if len(ranks) > 1 else None
-        return Rendezvous(store, self.name, dist.get_rank(), ranks) if store is not None else None
+        return Rendezvous(_session(store, self.group, ranks), self.name) if store is not None else None
 
 
-def _job_store() -> Any:
+def _session(store: Store, group: str, ranks: tuple[int, ...]) -> Session:
+    """The session at this store; another process group is another session."""
+    session = SESSIONS.get(group)
+    if session is None or session.store is not store:
+        session = SESSIONS[group] = Session(store, group, dist.get_rank(), ranks)
+    return session
+
+
+def _job_store() -> Store | None:
     """The store of the default process group; None where a job is only acted out, without other processes."""
     if dist.get_backend() == "fake":
         return None
     from torch.distributed.distributed_c10d import _get_default_store  # torch has no public name for it
 
-    return _get_default_store()
+    return cast("Store | None", _get_default_store())

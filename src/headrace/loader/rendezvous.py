@@ -7,33 +7,13 @@ device, no group of our own. Nothing here waits: a key is looked at only where i
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, TypeAlias
+
+from headrace.loader.session import Session, read
 
 Verdict: TypeAlias = Literal["same", "differ"]
-
-
-class Store(Protocol):
-    """What is used of `torch.distributed.Store`."""
-
-    def set(self, key: str, value: str) -> None:
-        """Sets a value."""
-
-    def get(self, key: str) -> bytes:
-        """A value; waits for it where there is none."""
-
-    def add(self, key: str, amount: int) -> int:
-        """Adds to a counter and returns the sum."""
-
-    def check(self, keys: list[str]) -> bool:
-        """Whether all keys are there."""
-
-    def compare_set(self, key: str, expected: str, desired: str) -> bytes:
-        """Sets a value if it is the expected one ("": there is none) and returns what is there then."""
-
-    def delete_key(self, key: str) -> bool:
-        """Removes a value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +32,7 @@ class Record:
         return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
 
     @staticmethod
-    def from_text(text: bytes) -> Record:
+    def from_text(text: str) -> Record:
         """The record that `to_text` wrote."""
         return Record(**json.loads(text))
 
@@ -64,37 +44,46 @@ class Rendezvous:
     messages grow with the number of ranks, not with its square.
 
     Args:
-        store: Of the job.
+        session: Of the processes that share the loader.
         name: Of the loader, the same on all ranks.
-        rank: Of this process in the job.
-        ranks: Of all processes that open the epochs of this loader.
     """
 
-    def __init__(self, store: Store, name: str, rank: int, ranks: Sequence[int]) -> None:
-        self.store = store
+    def __init__(self, session: Session, name: str) -> None:
+        self.session = session
+        self.store = session.store
         self.name = name
-        self.rank = rank
-        self.ranks = ranks
+        self.rank = session.rank
+        self.ranks = session.ranks
+        self.arrived = -1
 
-    def arrive(self, record: Record) -> Verdict | None:
-        """Leaves a record; the verdict, if it is known already."""
+    def meet(self, record: Record) -> Verdict | None:
+        """Comes to an opening, if it was not possible before, and looks for the verdict.
+
+        Returns:
+            "same": all ranks have come and agree; "differ": some do not; None: not known yet, ask again.
+        """
+        if not self.session.enter():
+            return None
+        if self.arrived != record.opening:
+            self.arrived = record.opening
+            self._arrive(record)
+        verdict = read(self.store, self._key(record.opening, "verdict"))
+        if verdict is None:
+            return None
+        if verdict == "differ":
+            return "differ"
+        self.session.is_complete = True
+        return "same"
+
+    def _arrive(self, record: Record) -> None:
         store, number, text = self.store, record.opening, record.to_text()
         store.set(self._record_key(self.rank), text)
-        first = Record.from_text(store.compare_set(self._key(number, "first"), "", text))
+        first = Record.from_text(store.compare_set(self._key(number, "first"), "", text).decode())
         if first.facts != record.facts:
             self.condemn(number)
-        if store.add(self._key(number, "count"), 1) < len(self.ranks):
-            return self.verdict(number)
-        verdict = store.compare_set(self._key(number, "verdict"), "", "same")
-        self._forget(number - 1)
-        return "same" if verdict == b"same" else "differ"
-
-    def verdict(self, number: int) -> Verdict | None:
-        """What was found out about an opening: all ranks have come and agree, or some do not; None: not known yet."""
-        key = self._key(number, "verdict")
-        if not self.store.check([key]):
-            return None
-        return "same" if self.store.get(key) == b"same" else "differ"
+        if store.add(self._key(number, "count"), 1) == len(self.ranks):
+            store.compare_set(self._key(number, "verdict"), "", "same")
+            self._forget(number - 1)
 
     def condemn(self, number: int) -> None:
         """The verdict on an opening is that the ranks differ."""
@@ -102,13 +91,16 @@ class Rendezvous:
 
     def first(self, number: int) -> Record | None:
         """The record of the first rank that came to an opening."""
-        key = self._key(number, "first")
-        return Record.from_text(self.store.get(key)) if self.store.check([key]) else None
+        return self._record(self._key(number, "first"))
 
     def records(self) -> dict[int, Record]:
         """The latest record of each rank that has left one."""
-        keys = {rank: self._record_key(rank) for rank in self.ranks}
-        return {rank: Record.from_text(self.store.get(key)) for rank, key in keys.items() if self.store.check([key])}
+        found = {rank: self._record(self._record_key(rank)) for rank in self.ranks}
+        return {rank: record for rank, record in found.items() if record is not None}
+
+    def _record(self, key: str) -> Record | None:
+        text = read(self.store, key) if self.session.enter() else None
+        return None if text is None else Record.from_text(text)
 
     def _forget(self, number: int) -> None:
         """Every rank has come to a later opening: nobody looks at this one any more."""
@@ -116,7 +108,7 @@ class Rendezvous:
             self.store.delete_key(self._key(number, part))
 
     def _key(self, number: int, part: str) -> str:
-        return f"{self.name}/{number}/{part}"
+        return f"{self.session.prefix}/{self.name}/{number}/{part}"
 
     def _record_key(self, rank: int) -> str:
-        return f"{self.name}/rank/{rank}"
+        return f"{self.session.prefix}/{self.name}/rank/{rank}"

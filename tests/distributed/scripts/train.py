@@ -1,7 +1,7 @@
 """Trains a small model on photographs and saves checkpoints; a rank may be killed at a step, as if its node had died.
 
 Arguments: shards, a folder for the records, a checkpoint, rows a batch on each rank, steps between checkpoints, the
-step at whose middle the last rank dies (-1: never).
+steps at whose middle the last rank dies in its first, second, ... life (-1: never).
 """
 
 import datetime as dt
@@ -71,7 +71,8 @@ def train(loader, model, record, checkpoint, step, every, dies_at):
 def main():
     """Goes on from the checkpoint where there is one."""
     shards, folder, checkpoint = sys.argv[1], Path(sys.argv[2]), Path(sys.argv[3])
-    batch_size, every, dies_at = map(int, sys.argv[4:])
+    batch_size, every, *deaths = map(int, sys.argv[4:])
+    life = int(os.environ["TORCHELASTIC_RESTART_COUNT"])
     dist.init_process_group("gloo", timeout=dt.timedelta(seconds=60))
     torch.manual_seed(0)
     model = DistributedDataParallel(nn.Sequential(nn.Flatten(), nn.Linear(3 * SIDE * SIDE, 10)))
@@ -81,8 +82,8 @@ def main():
         model.module.load_state_dict(state["model"])
         loader.load_state_dict(state["loader"])
         step = state["step"]
-    with (folder / f"rank{dist.get_rank()}.jsonl").open("w") as record:
-        train(loader, model, record, checkpoint, step, every, dies_at)
+    with (folder / f"life{life}-rank{dist.get_rank()}.jsonl").open("w") as record:
+        train(loader, model, record, checkpoint, step, every, deaths[life])
     dist.destroy_process_group()
 
 

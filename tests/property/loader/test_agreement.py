@@ -19,6 +19,7 @@ from headrace.errors import RankMismatchError
 from headrace.loader import agreement as module
 from headrace.loader.agreement import Agreement
 from headrace.loader.rendezvous import Rendezvous
+from headrace.loader.session import Session
 from headrace.order import Topology
 
 NUM_RANKS = 3
@@ -74,7 +75,7 @@ class Job:
             return list(pool.map(told, range(NUM_RANKS)))
 
     def train(self, rank, epochs, stray_before, num_stray, pause_s):
-        meeting = Rendezvous(self.store, "headrace/job/0", rank, range(NUM_RANKS))
+        meeting = Rendezvous(Session(self.store, "headrace/job", rank, range(NUM_RANKS)), "loader0")
         agreement, number = Agreement(lambda _: meeting), 0
         for index, epoch in enumerate(epochs):
             if index == stray_before:

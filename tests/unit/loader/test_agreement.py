@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -16,6 +17,7 @@ from headrace.errors import RankMismatchError
 from headrace.loader import agreement as module
 from headrace.loader.agreement import Agreement
 from headrace.loader.rendezvous import Rendezvous
+from headrace.loader.session import Session
 from headrace.order import Topology
 
 FACTS = {"fingerprint": "abc", "num_samples": 100, "seed": 0, "epoch": 0, "global_batch": 8}
@@ -25,8 +27,9 @@ class Rank:
     """A rank whose epochs advance by themselves, as those of a loader do."""
 
     def __init__(self, store, rank, world_size):
-        meeting = Rendezvous(store, "headrace/job/0", rank, range(world_size))
+        meeting = Rendezvous(Session(store, "headrace/job", rank, range(world_size)), "loader0")
         self.agreement = Agreement(lambda _: meeting)
+        self.number = rank
         self.epoch = 0
 
     def open(self, **facts):
@@ -81,7 +84,8 @@ def test_ranks_that_agree_go_on_and_leave_little_behind(store):
 
     assert together(ranks, *[story] * 3) == [None] * 3
     assert all(rank.agreement.is_settled for rank in ranks)
-    assert store.num_keys() <= 3 + 3 + 1
+    of_session, of_ranks, of_last_opening = 5, 3, 3
+    assert store.num_keys() == of_session + of_ranks + of_last_opening
 
 
 @pytest.mark.parametrize(
@@ -218,7 +222,7 @@ def test_a_rank_that_others_wait_for_in_training_is_not_kept(store, monkeypatch)
 def test_those_who_do_not_come_are_named_once(store, monkeypatch):
     monkeypatch.setattr(module, "PATIENCE_S", 0.2)
     rank = Rank(store, 0, 3)
-    with pytest.warns(UserWarning, match=r"ranks \[1, 2\] have not .* topology=headrace.Topology\(\)"):
+    with pytest.warns(UserWarning, match=r"not met ranks \[1, 2\] .* topology=headrace.Topology\(\)"):
         rank.open()
     rank.finish(3)
     rank.open()  # a second warning would be an error
@@ -235,6 +239,47 @@ def test_a_late_rank_with_other_facts_is_told(store, monkeypatch):
     early.agreement.takes()
     with pytest.raises(RankMismatchError, match=r"seed: 0 \(rank 0\), 1 \(rank 1\)"):
         early.agreement.takes()
+
+
+@pytest.mark.parametrize("died", [(0,), (1, 2), (0, 1), (0, 1, 2)])
+def test_what_dead_processes_have_said_does_not_count(store, died, monkeypatch):
+    """The launcher starts a job again in place: its store still holds what the ranks before have left there."""
+    before = [Rank(store, rank, 3) for rank in range(3)]
+
+    def first_life(rank):
+        if rank.number in died:
+            rank.open()
+            rank.take(2)
+
+    with monkeypatch.context() as patch, warnings.catch_warnings():
+        patch.setattr(module, "PATIENCE_S", 0.3)
+        warnings.simplefilter("ignore")
+        together(before, *[first_life] * 3)
+
+    def second_life(rank):
+        rank.epoch = 4
+        for _ in range(3):
+            rank.open(seed=1)
+            rank.finish(5)
+
+    ranks = [Rank(store, rank, 3) for rank in range(3)]
+    assert together(ranks, *[second_life] * 3) == [None] * 3
+    assert all(rank.agreement.is_settled for rank in ranks)
+
+
+def test_a_host_that_comes_late_is_met_at_a_later_batch(store, monkeypatch):
+    """The lowest rank makes its loader long after the others have gone on to a collective."""
+    monkeypatch.setattr(module, "PATIENCE_S", 0.2)
+    others = [Rank(store, rank, 3) for rank in (1, 2)]
+    for other in others:
+        with pytest.warns(UserWarning, match="has not met ranks"):
+            other.open()
+    host = Rank(store, 0, 3)
+    host.open()
+    for _ in range(9):
+        for rank in (host, *others):
+            rank.take(1)
+    assert all(rank.agreement.is_settled for rank in (host, *others))
 
 
 def test_a_store_that_is_gone_fails_nobody(tmp_path):

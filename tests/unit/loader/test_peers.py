@@ -14,6 +14,7 @@ from headrace.loader.agreement import Agreement
 from headrace.loader.peers import Peers
 from headrace.loader.process_groups import Membership
 from headrace.loader.rendezvous import Rendezvous
+from headrace.loader.session import Session
 from headrace.order import Topology
 
 
@@ -63,15 +64,16 @@ def test_without_other_processes_there_is_nobody_to_meet():
 def test_loaders_are_numbered_by_who_shares_them(monkeypatch):
     monkeypatch.setattr(module, "NUMBERS", type(module.NUMBERS)())
     some, others = (Membership(rank=0, world_size=2, peers=peers) for peers in ((0, 2), (1, 3)))
-    names = [Peers(said).name for said in (None, some, Topology(), None, others, some)]
-    assert len({names[0], names[1], names[3], names[4], names[5]}) == 5
-    assert names[2] == names[3]  # a loader on its own takes no number away
-    assert [name.rpartition("/")[2] for name in names] == ["0", "0", "1", "1", "0", "1"]
+    peers = [Peers(said) for said in (None, some, Topology(), None, others, some)]
+    shared = [(one.group, one.name) for one in peers if not one.is_alone]
+    assert len(set(shared)) == 5
+    # A loader on its own takes no number away.
+    assert [name for _, name in shared] == ["loader0", "loader0", "loader1", "loader0", "loader1"]
 
 
 def test_a_forked_child_speaks_for_no_rank():
     store = dist.HashStore()
-    agreement = Agreement(lambda _: Rendezvous(store, "headrace/job/0", 0, (0,)))
+    agreement = Agreement(lambda _: Rendezvous(Session(store, "headrace/job", 0, (0,)), "loader0"))
     assert agreement.open({"epoch": 0}, Topology())
     assert store.num_keys() > 0
     answers = multiprocessing.get_context("fork").SimpleQueue()
