@@ -16,7 +16,6 @@ from headrace.errors import OptionError
 from headrace.loader.agreement import Agreement
 from headrace.loader.arguments import check_of_processes, check_samplers, read_topology, seed_of
 from headrace.loader.composition import compose
-from headrace.loader.explain import explain
 from headrace.loader.options import Engine, Extra, LoaderOptions, ShuffleArgument
 from headrace.loader.peers import Peers
 from headrace.loader.place import Place
@@ -262,7 +261,7 @@ class DataLoader(TorchAttributes, Generic[T]):
 
     def explain(self) -> str:
         """What was decided and why, at most fifteen lines."""
-        return explain(self._running().composition, self._running().choice, self._progress.here.epoch)
+        return self._running().explain()
 
     def stats(self, scope: Scope = "total") -> StatsSnapshot:
         """What each stage did: busy and waiting time, items, bytes, queue fill, percentiles.

@@ -11,12 +11,20 @@ from headrace.loader.ordered_steps import OrderedSteps
 MOST_LINES = 15
 
 
-def explain(composition: Composition, engine: EngineChoice, epoch: int) -> str:
-    """One line a decision: topic, choice, reason."""
+def explain(composition: Composition, engine: EngineChoice, lists: str | None, epoch: int) -> str:
+    """One line a decision: topic, choice, reason.
+
+    Args:
+        composition: What was decided at first use.
+        engine: The engine.
+        lists: What was packed for worker processes, if anything.
+        epoch: The present one.
+    """
     rows = [
         _dataset(composition),
         _order(composition, epoch),
         *_engine(composition, engine),
+        *([] if lists is None else [("lists", lists, "large lists are packed into shared memory")]),
         _memory(composition),
         *_nodes(composition),
         *_windows(composition),

@@ -9,11 +9,13 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
+from headrace.datasets.shared import PackedDataset, pack_attributes
 from headrace.engine import Stats, StepStream
 from headrace.errors import OptionError
 from headrace.loader.agreement import Agreement
 from headrace.loader.composition import Composition
 from headrace.loader.engine_choice import EngineChoice
+from headrace.loader.explain import explain
 from headrace.loader.iterator import LoaderIterator
 from headrace.loader.landing import Landing
 from headrace.loader.place import Place
@@ -65,6 +67,18 @@ class Run:
         """The engine, decided when it is first asked for."""
         return decide_engine(self.composition)
 
+    @cached_property
+    def packed(self) -> PackedDataset | None:
+        """The dataset as worker processes get it, its large lists shared; None where there are none to get it."""
+        if self.choice.kind != "processes" or self.composition.resolved is not None:
+            return None
+        return pack_attributes(self.composition.dataset)
+
+    def explain(self) -> str:
+        """What was decided and why."""
+        lists = self.packed.explain(self.composition.workers.num_workers) if self.packed is not None else None
+        return explain(self.composition, self.choice, lists, self.progress.here.epoch)
+
     def state(self) -> dict[str, Any]:
         """What was delivered, as a state."""
         return self.composition.steps.state(self.progress.saved)
@@ -101,9 +115,12 @@ class Run:
         """The batches after a place; the stream before it ends."""
         steps = self.composition.steps.steps(place)
         if self.engine is None:
-            self.engine = make_engine(self.composition, self.choice, self.stats)
+            composition = self.composition
+            if self.packed is not None:
+                composition = replace(composition, dataset=self.packed.dataset)
             if self.choice.kind == "processes":
-                self.landing = Landing(self.composition.sizes, pins=self.composition.options.pin_memory)
+                self.landing = Landing(composition.sizes, pins=composition.options.pin_memory)
+            self.engine = make_engine(composition, self.choice, self.stats)
         return self.engine.run(steps)
 
     def _recompose(self, composition: Composition) -> None:

@@ -123,6 +123,26 @@ def test_random_transforms_of_torchvision_are_exact_in_processes(photographs, tm
     assert torch.equal(images(1), images(2))
 
 
+class Listed(Dataset):
+    def __init__(self):
+        self.paths = [f"folder/photograph {number:06d}.jpg" for number in range(50_000)]
+
+    def __len__(self):
+        return 16
+
+    def __getitem__(self, index):
+        return self.paths[index], type(self.paths).__name__
+
+
+def test_large_lists_are_shared_with_workers_and_the_users_own_stays():
+    dataset = Listed()
+    with closing(loader_of(dataset, shuffle=False)) as loader:
+        paths, kinds = next(iter(loader))
+        assert list(paths) == dataset.paths[:4]
+        assert kinds[0] != "list" == type(dataset.paths).__name__
+        assert "paths (50,000 items)" in loader.explain()
+
+
 class Deadly(Dataset):
     def __len__(self):
         return 40
