@@ -141,7 +141,9 @@ class Grouper {
     const uint32_t id = fields_.id(field);
     if (id >= last_sample_.size()) last_sample_.resize(id + 1, kNone);
     uint32_t source = member;
-    if (last_sample_[id] == sample) {
+    if (members_.types[member] == MemberType::kCut) {
+      // The fault that ended the shard says what there is to say of this member.
+    } else if (last_sample_[id] == sample) {
       add_fault(ContentKind::kDuplicate, sample, member, "has a field twice");
     } else if (is_dunder(field)) {
       add_fault(ContentKind::kReserved, sample, member, "uses a reserved name as a field");
@@ -157,7 +159,7 @@ class Grouper {
   // The member whose bytes a member stands for: itself, or what a link leads to.
   uint32_t file_of(uint32_t member, uint32_t sample) {
     const MemberType type = members_.types[member];
-    if (type == MemberType::kFile || type == MemberType::kCut) return member;
+    if (type == MemberType::kFile) return member;
     if (type == MemberType::kOther) {
       add_fault(ContentKind::kUnsupported, sample, member, "holds a member that is neither a file nor a link");
       return member;

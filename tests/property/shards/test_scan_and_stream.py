@@ -76,6 +76,11 @@ def test_cut_shards(data: bytes, draw: st.DataObject) -> None:
     check_equal(data[: draw.draw(st.integers(0, len(data)))])
 
 
+def test_a_field_twice_whose_second_bytes_are_cut() -> None:
+    data = tar_of([("a.x", b"1"), ("a.x", b"2")])
+    check_equal(data[: 3 * 512])
+
+
 @given(SHARDS, st.lists(st.tuples(st.integers(0, 1 << 20), st.binary(min_size=1, max_size=12)), min_size=1, max_size=3))
 @settings(max_examples=300)
 def test_damaged_shards(data: bytes, damages: list[tuple[int, bytes]]) -> None:
