@@ -127,6 +127,22 @@ def test_the_same_after_a_restart(make_dataset):
     assert {one: row for loader in after for one, row in drawn(loader).items()} == epochs[1]
 
 
+@pytest.mark.parametrize(("kind", "name"), [("wrapped shards", "own function"), ("any dataset", "v2")], ids=str)
+def test_the_same_in_processes_before_and_after_a_restart(kind, name, folders):
+    dataset = MAKERS[kind](folders, TRANSFORMS[name])
+    first = drawn(loader_of(dataset))
+    before = generators()
+    run = loader_of(dataset, engine="processes", num_workers=2)
+    iterator = iter(run)
+    seen = drawn(islice(iterator, 2))
+    after = loader_of(dataset, engine="threads", num_workers=2)
+    after.load_state_dict(run.state_dict())
+    assert seen | drawn(iterator) == first
+    assert seen | drawn(after) == first
+    assert generators() == before
+    run.close()
+
+
 def test_two_looks_at_one_sample_differ(folders):
     for views, *_ in loader_of(Wrapped(shards_of(folders, TRANSFORMS["v2"]))):
         assert all(not torch.equal(first, second) for first, second in views)
