@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from headrace._base.forks import renew_after_fork
@@ -73,7 +74,9 @@ class Agreement:
         self.left_after = None if self.is_over else self.taken
         self.opening, self.facts, self.taken, self.next_look = self.opening + 1, facts, 0, FIRST_LOOK
         self.is_over, self.is_settled = False, True
-        self.rendezvous = self.find(topology)
+        self.rendezvous = None
+        with suppress(RuntimeError):  # as below: a store that is gone
+            self.rendezvous = self.find(topology)
         self._guarded(self._arrive)
         return self.rendezvous is not None
 
