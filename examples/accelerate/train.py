@@ -26,9 +26,7 @@ def parse_arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("train", help="training shards, for instance 'data/train-{000000..000146}.tar'")
-    parser.add_argument(
-        "--checkpoints", type=Path, default=Path("checkpoints"), help="folder; training goes on from it"
-    )
+    parser.add_argument("--checkpoints", type=Path, default=Path("checkpoints"), help="folder to go on from")
     parser.add_argument("--save-every", type=int, default=500, help="optimiser steps from one checkpoint to the next")
     parser.add_argument("--model", default="resnet50", help="a model of torchvision.models")
     parser.add_argument("--num-classes", type=int, default=1000)
@@ -85,6 +83,7 @@ class Checkpoints:
         if last is None:
             return 0
         self.accelerator.load_state(str(last))
+        self.accelerator.step = 0  # it counts batches, perhaps of other ranks; the next one begins an optimiser step
         return int(last.name.removeprefix("step-"))
 
 

@@ -19,17 +19,20 @@ from torchvision.transforms import v2
 
 import headrace as hr
 
-MEAN = (0.485, 0.456, 0.406)
-STD = (0.229, 0.224, 0.225)
+FIELDS = ("jpg;jpeg;png", "cls")
+TO_TENSOR = (
+    v2.ToImage(),
+    v2.ToDtype(torch.float32, scale=True),
+    v2.Normalize(mean=(0.485, 0.456, 0.406), std=(0.229, 0.224, 0.225)),
+)
 
 
 def parse_arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("train", help="training shards, for instance 'data/train-{000000..000146}.tar'")
-    parser.add_argument(
-        "--checkpoints", type=Path, default=Path("checkpoints"), help="folder; training goes on from it"
-    )
+    parser.add_argument("--validate", help="validation shards")
+    parser.add_argument("--checkpoints", type=Path, default=Path("checkpoints"), help="folder to go on from")
     parser.add_argument("--save-every", type=int, default=500, help="optimiser steps from one checkpoint to the next")
     parser.add_argument("--devices", default="auto", help="processes, one a GPU; or as many on the CPU")
     parser.add_argument("--model", default="resnet50", help="a model of torchvision.models")
@@ -62,17 +65,10 @@ class Photographs(lightning.LightningDataModule):
 
     def __init__(self, args: argparse.Namespace) -> None:
         super().__init__()
-        transform = v2.Compose(
-            [
-                v2.RandomResizedCrop(args.size),
-                v2.RandomHorizontalFlip(),
-                v2.ToImage(),
-                v2.ToDtype(torch.float32, scale=True),
-                v2.Normalize(MEAN, STD),
-            ]
-        )
+        self.args = args
+        crop = [v2.RandomResizedCrop(args.size), v2.RandomHorizontalFlip()]
         self.loader = Loader(
-            hr.ShardDataset(args.train, fields=("jpg;jpeg;png", "cls"), transform=transform),
+            hr.ShardDataset(args.train, fields=FIELDS, transform=v2.Compose([*crop, *TO_TENSOR])),
             batch_size=args.batch_size,
             accumulate=args.accumulate,
             shuffle=True,
@@ -84,6 +80,14 @@ class Photographs(lightning.LightningDataModule):
     def train_dataloader(self) -> Loader:
         """The loader, as it is: it finds its rank by itself."""
         return self.loader
+
+    def val_dataloader(self) -> hr.DataLoader[Any] | list[Any]:
+        """Centre crops in dataset order. Padding keeps the ranks even and is marked in the last entry of a batch."""
+        if not self.args.validate:
+            return []
+        crop = [v2.Resize(self.args.size * 8 // 7), v2.CenterCrop(self.args.size)]
+        dataset = hr.ShardDataset(self.args.validate, fields=FIELDS, transform=v2.Compose([*crop, *TO_TENSOR]))
+        return hr.DataLoader(dataset, batch_size=self.args.batch_size, tail="pad", extras=("valid",))
 
     def state_dict(self) -> dict[str, Any]:
         """Where the loader stands."""
@@ -108,6 +112,18 @@ class Classifier(lightning.LightningModule):
         loss = functional.cross_entropy(self.model(images), labels, label_smoothing=0.1)
         self.log("loss", loss, prog_bar=True)
         return loss
+
+    def validation_step(self, batch: list[torch.Tensor], batch_idx: int) -> None:
+        """Adds the share of right answers; over all batches and ranks every sample counts once."""
+        images, labels, valid = batch
+        right = (self.model(images).argmax(1) == labels) & valid
+        num_samples = len(self.trainer.val_dataloaders.dataset)  # type: ignore[union-attr]
+        self.log("accuracy", right.sum() / num_samples, reduce_fx="sum", sync_dist=True)
+
+    def on_validation_end(self) -> None:
+        """Tells the accuracy on rank 0."""
+        if self.trainer.is_global_zero and not self.trainer.sanity_checking:
+            print(f"epoch {self.current_epoch}: accuracy {self.trainer.callback_metrics['accuracy']:.2%}", flush=True)
 
     def configure_optimizers(self) -> torch.optim.Optimizer:
         """SGD, as for ImageNet."""
