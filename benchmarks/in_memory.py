@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks.loaders import labelled
+from benchmarks.speed import Speed, speed_of
 from benchmarks.works import BATCH_SIZE, SIDE
 from headrace._native import Geometry, Pool, run_jpegs
 
@@ -51,8 +51,8 @@ def random_resized_crop() -> Geometry:
     )
 
 
-def kernel_images_per_s(photographs: Photographs, num_threads: int, num_batches: int) -> float:
-    """Images a second of the kernel on this many threads of its own."""
+def kernel_speed(photographs: Photographs, num_threads: int, num_batches: int) -> Speed:
+    """Of the kernel on this many threads of its own."""
     geometry, pool = random_resized_crop(), Pool(num_threads)
     outs = [np.zeros((BATCH_SIZE, 3, SIDE, SIDE), dtype=np.uint8) for _ in range(NUM_CALLERS + 1)]
     rows = np.arange(BATCH_SIZE, dtype=np.int64)
@@ -67,8 +67,6 @@ def kernel_images_per_s(photographs: Photographs, num_threads: int, num_batches:
 
     with ThreadPoolExecutor(NUM_CALLERS) as callers:
         list(callers.map(run, range(NUM_CALLERS)))
-        began = time.perf_counter()
-        list(callers.map(run, range(num_batches)))
-        elapsed_s = time.perf_counter() - began
+        speed = speed_of(lambda: list(callers.map(run, range(num_batches))), num_batches * BATCH_SIZE)
     pool.close()
-    return num_batches * BATCH_SIZE / elapsed_s
+    return speed

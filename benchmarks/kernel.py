@@ -12,7 +12,7 @@ import time
 import torch
 
 from benchmarks import data, results
-from benchmarks.in_memory import Photographs, kernel_images_per_s
+from benchmarks.in_memory import Photographs, kernel_speed
 from benchmarks.works import BATCH_SIZE, from_bytes
 
 NUM_BATCHES, NUM_ROUNDS = 32, 5
@@ -39,7 +39,7 @@ def main() -> None:
     photographs = Photographs(data.photographs(args))
     rounds = [
         {
-            "ours": kernel_images_per_s(photographs, 1, num_batches),
+            "ours": kernel_speed(photographs, 1, num_batches).images_per_s,
             "torchvision": torchvision_images_per_s(photographs, "torchvision.io", num_batches),
             "pillow": torchvision_images_per_s(photographs, "pillow", num_batches),
         }

@@ -1,5 +1,8 @@
 """The whole loader against the bare kernel on as many threads, and two threads against one.
 
+The kernel gets the same photographs from memory, several batches at a time; the loader reads them from shards, and
+begins a new epoch on the way, as in training. Both make batches of one size and kind with the same crops' distribution.
+
 Usage: `python -m benchmarks.loader_vs_kernel`.
 """
 
@@ -9,8 +12,8 @@ import argparse
 import statistics
 
 from benchmarks import data, results
-from benchmarks.in_memory import Photographs, kernel_images_per_s
-from benchmarks.ours import images_per_s
+from benchmarks.in_memory import Photographs, kernel_speed
+from benchmarks.ours import loader_speed
 
 NUM_BATCHES, NUM_ROUNDS = 90, 5
 
@@ -24,22 +27,25 @@ def main() -> None:
     photographs, shards = Photographs(data.photographs(args)), data.shards(args)
     rounds = [
         {
-            "kernel_1": kernel_images_per_s(photographs, 1, num_batches),
-            "kernel_2": kernel_images_per_s(photographs, 2, num_batches),
-            "loader_1": images_per_s(shards, 1, num_batches),
-            "loader_2": images_per_s(shards, 2, num_batches),
+            "kernel_1": kernel_speed(photographs, 1, num_batches),
+            "kernel_2": kernel_speed(photographs, 2, num_batches),
+            "loader_1": loader_speed(shards, 1, num_batches),
+            "loader_2": loader_speed(shards, 2, num_batches),
         }
         for _ in range(num_rounds)
     ]
 
     def ratio(first: str, second: str) -> float:
-        return statistics.median(one[first] / one[second] for one in rounds)
+        return statistics.median(one[first].images_per_s / one[second].images_per_s for one in rounds)
 
     figures = {
         "of_linear": ratio("kernel_2", "kernel_1") / 2,
         "loader_of_linear": ratio("loader_2", "loader_1") / 2,
         "loader_of_kernel": ratio("loader_2", "kernel_2"),
-        "images_per_s": {name: statistics.median(one[name] for one in rounds) for name in rounds[0]},
+        "kernel_cpu_of_loader_cpu": statistics.median(
+            one["kernel_2"].cpu_s_per_image / one["loader_2"].cpu_s_per_image for one in rounds
+        ),
+        "images_per_s": {name: statistics.median(one[name].images_per_s for one in rounds) for name in rounds[0]},
     }
     results.save("loader_vs_kernel", figures, quick=args.quick)
 

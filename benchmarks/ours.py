@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import time
+from collections import deque
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
+from benchmarks.speed import Speed, speed_of
 from benchmarks.works import BATCH_SIZE, NUM_WORKERS, pillow_transform
 from headrace import DataLoader, ShardDataset
 
@@ -22,14 +24,11 @@ def forever(loader: DataLoader[Any]) -> Iterator[Any]:
         yield from loader
 
 
-def images_per_s(shards: list[str], num_workers: int, num_batches: int) -> float:
-    """Images a second after the first batch."""
+def loader_speed(shards: list[str], num_workers: int, num_batches: int) -> Speed:
+    """After the first batch."""
     loader = open_loader(shards, num_workers)
     batches = forever(loader)
     next(batches)
-    began = time.perf_counter()
-    for _ in range(num_batches):
-        next(batches)
-    elapsed_s = time.perf_counter() - began
+    speed = speed_of(lambda: deque(islice(batches, num_batches), maxlen=0), num_batches * BATCH_SIZE)
     loader.close()
-    return num_batches * BATCH_SIZE / elapsed_s
+    return speed

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks import data, results
-from benchmarks.ours import forever, images_per_s, open_loader
+from benchmarks.ours import forever, loader_speed, open_loader
 from benchmarks.pack_vs_tar import NUM_COPIES, enlarge
 from benchmarks.works import BATCH_SIZE, NUM_WORKERS
 
@@ -66,7 +66,7 @@ def main() -> None:
     num_steps = 30 if args.quick else NUM_STEPS
     few = data.shards(args)
     shards = few if args.quick else many_shards(args)
-    step_s = STEP_FACTOR * BATCH_SIZE / images_per_s(shards, NUM_WORKERS, num_steps)
+    step_s = STEP_FACTOR * BATCH_SIZE / loader_speed(shards, NUM_WORKERS, num_steps).images_per_s
     sleeping = waiting(shards, sleep, step_s, num_steps)
     busy = waiting(shards, be_busy, step_s, num_steps)
     short_epochs = waiting(few, sleep, step_s, num_steps)
