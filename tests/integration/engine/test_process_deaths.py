@@ -186,6 +186,19 @@ def test_a_worker_that_died_between_iterations_is_replaced():
     engine.close()
 
 
+def test_without_what_only_linux_has(monkeypatch):
+    monkeypatch.delattr(os, "memfd_create", raising=False)
+    monkeypatch.delattr(os, "pidfd_open", raising=False)
+    engine = make(NumberWork())
+    assert numbers(engine.run(StepSource(30))) == list(range(30))
+    stream = engine.run(StepSource())
+    next(stream)
+    workers()[0].kill()
+    with pytest.raises(WorkerDiedError, match="SIGKILL"):
+        list(stream)
+    engine.close()
+
+
 def test_other_workers_finish_what_comes_before_the_death(tmp_path):
     def run(step):
         if step.index == 1:
@@ -358,6 +371,51 @@ def test_a_forked_child_of_the_trainer_keeps_no_worker_alive(tmp_path):
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
+
+
+FEW_FILES = """
+NAP_S = 0
+import resource
+from headrace.errors import WorkerError
+
+resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
+
+class Arrays(Work):
+    def run(self, step, fetched, allocate):
+        return allocate((100_000,), np.uint8)
+
+many = ProcessEngine(Arrays(), num_workers=8, budget=ByteBudget(1 << 26), recorder=Stats())
+stream = many.run(steps())
+kept = [next(stream) for _ in range(500)]
+many.close()
+resource.setrlimit(resource.RLIMIT_NOFILE, (30, 256))
+try:
+    many = ProcessEngine(Arrays(), num_workers=8, budget=ByteBudget(1 << 26), recorder=Stats())
+    many.run(steps())
+except WorkerError as error:
+    print("refused:", error)
+del many
+resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))
+print(next(engine.run(steps())).batch)
+"""
+
+
+def test_few_open_files_are_enough_and_too_few_are_told(tmp_path):
+    trainer = script(tmp_path, FEW_FILES)
+    told, errors = trainer.communicate(timeout=2 * PATIENCE_S)
+    assert (trainer.returncode, errors) == (0, "")
+    refused, first = told.splitlines()
+    assert refused.startswith("refused: worker processes cannot be started; got [Errno 24]")
+    assert "ulimit -n" in refused
+    assert first == "0"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a Linux score")
+def test_workers_go_before_the_trainer_when_memory_runs_out():
+    engine = make(lambda _: int(Path("/proc/self/oom_score_adj").read_text()), num_workers=1)
+    of_worker = next(engine.run(StepSource(1))).batch
+    engine.close()
+    assert of_worker > int(Path("/proc/self/oom_score_adj").read_text())
 
 
 def test_no_shared_memory_has_a_name():

@@ -455,6 +455,24 @@ def test_worker_init_numbers_context_and_threads(tmp_path):
     assert {tuple(argv) for *_, argv in came} == {tuple(sys.argv)}
 
 
+@pytest.fixture
+def one_cpu():
+    """This process, and those that it starts, may run on one CPU only."""
+    if not hasattr(os, "sched_setaffinity"):
+        pytest.skip("the system binds no process to CPUs")
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    yield
+    os.sched_setaffinity(0, before)
+
+
+def test_more_workers_than_cpus_start_in_turn(tmp_path, one_cpu):
+    engine = make(NumberWork(), num_workers=4, worker_init=lambda number: (tmp_path / str(number)).touch())
+    next(engine.run(StepSource(1)))
+    expect_soon(lambda: len(list(tmp_path.iterdir())) == 4, "not all workers have started")
+    engine.close()
+
+
 def test_an_error_in_worker_init_is_raised_by_the_first_batch():
     def init(number):
         raise RuntimeError("no database")
@@ -496,7 +514,7 @@ def test_idle_processes_leave_and_come_again():
 
 @pytest.mark.parametrize(
     "options",
-    [{"num_workers": 0}, {"max_in_flight": -1}, {"threads_per_worker": -1}, {"idle_s": -1.0}],
+    [{"num_workers": 0}, {"max_in_flight": 0}, {"threads_per_worker": 0}, {"idle_s": -1.0}],
 )
 def test_options_are_checked(options):
     with pytest.raises(OptionError):

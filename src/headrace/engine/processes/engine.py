@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -70,22 +69,25 @@ class ProcessEngine:
         resources: Callable[[], AbstractContextManager[Any]] = nullcontext,
     ) -> None:
         self.job = Job(work=work, worker_init=worker_init, step_context=step_context)
+        in_flight = MAX_TICKETS if max_in_flight is None else at_least_1("max_in_flight", max_in_flight)
         self.options = FlightOptions(
             num_runners=0,
             num_io_threads=1,
-            max_in_flight=min(at_least_1("max_in_flight", max_in_flight or sys.maxsize), MAX_TICKETS),
+            max_in_flight=min(MAX_TICKETS, in_flight),
             budget=budget,
             limit_bytes=limit_bytes,
             slots=SHARED_SLOTS,
             recorder=recorder,
             resources=resources,
         )
+        if threads_per_worker is not None:
+            at_least_1("threads_per_worker", threads_per_worker)
         if idle_s < 0:
             raise OptionError("a time to wait is negative", got=idle_s, accepted="0 or more, in seconds")
         share_bytes = (limit_bytes or budget.limit_bytes) // at_least_1("num_workers", num_workers)
         self.crew_options = CrewOptions(
             num_workers=num_workers,
-            threads_per_worker=threads_per_worker and at_least_1("threads_per_worker", threads_per_worker),
+            threads_per_worker=threads_per_worker,
             max_free_bytes=max(share_bytes, LEAST_FREE_BYTES),
             idle_s=idle_s,
             preload=tuple(preload),

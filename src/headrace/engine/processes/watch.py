@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import select
@@ -9,6 +10,7 @@ import signal
 import sys
 import threading
 import time
+from pathlib import Path
 
 from headrace.engine.processes.board import Board
 from headrace.engine.processes.process_memory import ResidentMemory
@@ -18,6 +20,9 @@ GRACE_S = 2.0
 
 PR_SET_PDEATHSIG = 1
 """prctl(2)."""
+OOM_SCORE = Path("/proc/self/oom_score_adj")
+OOM_SCORE_ADDED = 300
+"""In thousandths of the memory at hand, as proc(5) counts: a worker counts as if it held so much more."""
 
 
 LOOK_EVERY_S = 0.5
@@ -61,8 +66,17 @@ def leave(board: Board, worker: int) -> None:
     """
     board.set_leaving(worker, leaving=True)
     if board.is_resting():
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.flush()
         os._exit(0)
     board.set_leaving(worker, leaving=False)
+
+
+def die_first() -> None:
+    """Has the system, when memory runs out, end this process rather than the trainer, who can tell of it (Linux)."""
+    with contextlib.suppress(OSError, ValueError):  # not there, or not allowed
+        own = int(OOM_SCORE.read_text())
+        OOM_SCORE.write_text(str(min(own + OOM_SCORE_ADDED, 1000)))
 
 
 def die_with(trainer: int) -> None:

@@ -25,7 +25,7 @@ from headrace.engine.processes.parcels import Packer, Parcel
 from headrace.engine.processes.process_memory import ResidentMemory, peak_bytes
 from headrace.engine.processes.seat import Seat
 from headrace.engine.processes.tasks import Task, TaskTaker, Ticket
-from headrace.engine.processes.watch import die_with, watch
+from headrace.engine.processes.watch import die_first, die_with, watch
 from headrace.engine.processes.windows import SharedFile
 from headrace.engine.processes.work_file import read_work
 from headrace.engine.processes.worker_slots import WorkerSlots
@@ -151,6 +151,7 @@ def main(told: dict[str, Any]) -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     if seat.dies_with_thread:
         die_with(seat.trainer)
+    die_first()
     faulthandler.enable(file=2)
     EVENTS.in_use = True
     sys.argv = list(seat.argv)
