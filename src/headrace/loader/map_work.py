@@ -9,6 +9,8 @@ from __future__ import annotations
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+
 from headrace._base.hashing import sample_keys
 from headrace.contracts import Allocate, Recorder, Step
 from headrace.datasets.collate_rules import parse_rules
@@ -19,6 +21,9 @@ from headrace.loader.made import BatchSizes, Made, tensor_bytes
 from headrace.loader.options import LoaderOptions
 from headrace.loader.pinning import pin
 from headrace.recipes.randomness import sample_randomness
+
+MOST_TRIES = 64
+"""Samples that are tried in the place of a batch without a good row, before its fault is raised after all."""
 
 
 class MapWork:
@@ -71,17 +76,46 @@ class MapWork:
         failed: list[tuple[int, Exception]] = []
         for row, index in enumerate(step.ids.tolist()):
             try:
-                with sample_randomness(keys[row]):
-                    samples.append(self.dataset[index])
+                samples.append(self._sample(index, keys[row]))
             except Exception as error:
-                error.add_note(f"headrace: sample {index} of {type(self.dataset).__name__}")
-                if self.options.on_error == "raise" or isinstance(error, OSError):
+                if self.options.on_error == "raise" or not is_of_content(error):
                     raise
                 samples.append(None)
                 failed.append((row, error))
         if failed:
             self.recorder.count("skipped_samples", len(failed))
-            if len(failed) == len(samples):
-                # No row is left that could be repeated.
-                raise failed[0][1]
+        if failed and len(failed) == len(samples):
+            samples = [self._stand_in(step, failed[0][1])] * len(samples)
         return samples, [row for row, _ in failed]
+
+    def _sample(self, index: int, key: int) -> Any:
+        try:
+            with sample_randomness(key):
+                return self.dataset[index]
+        except Exception as error:
+            error.add_note(f"headrace: sample {index} of {type(self.dataset).__name__}")
+            raise
+
+    def _stand_in(self, step: Step, error: Exception) -> Any:
+        """What is delivered, as not valid, where no row of a batch is good: the next good sample of the dataset.
+
+        Nobody knows what zeros of these samples would be, and a rank that raised would leave the others waiting.
+        """
+        num = len(self.dataset)
+        following = (int(step.ids[0]) + np.arange(1, min(num, MOST_TRIES + 1), dtype=np.int64)) % num
+        for index, key in zip(following, sample_keys(self.options.seed, step.epoch, following), strict=True):
+            try:
+                return self._sample(int(index), int(key))
+            except Exception as other:
+                if not is_of_content(other):
+                    raise
+        raise error
+
+
+def is_of_content(error: Exception) -> bool:
+    """Whether a sample is at fault, and not the way to it: an `OSError` of any kind may go away, or hit all samples.
+
+    Pillow says `UnidentifiedImageError` or a bare `OSError` without a number of damaged images.
+    """
+    pillow_says = type(error).__name__ == "UnidentifiedImageError" or (type(error) is OSError and error.errno is None)
+    return pillow_says or not isinstance(error, OSError)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
+from PIL import UnidentifiedImageError
 
 import headrace as hr
+from tests.encoded_images import pillow_rgb
 from tests.simulated_job import Job
 from tests.tars import tar_of
 
@@ -57,6 +60,54 @@ def test_a_sample_that_is_skipped_is_not_counted_and_steps_stay_even(tmp_path):
         counted += [one for labels, valid in batches for one in labels[valid].tolist()]
     assert steps == {2}
     assert sorted(counted) == [number for number in range(13) if number not in (3, 12)]
+
+
+class Photographs:
+    """A map-style dataset that opens images itself; some are damaged."""
+
+    def __init__(self, files):
+        self.files = files
+
+    def __len__(self):
+        return len(self.files)
+
+    def __getitem__(self, index):
+        image = np.asarray(pillow_rgb(self.files[index]))
+        return torch.from_numpy(image[:8, :8].copy()), index
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+def test_damaged_images_that_python_opens_are_skipped_on_all_ranks_alike(num_workers, small_photographs):
+    """The last sample, all that the last step has, is one of them: every rank makes that step."""
+    files = list(small_photographs[:13])
+    files[3] = files[3][: len(files[3]) // 2]
+    files[12] = b"no image"
+    job = Job(world_size=3, batch_size=4, options={"tail": "keep", "on_error": "skip", "num_workers": num_workers})
+    counted = []
+    for loader in job.loaders(Photographs(files)):
+        batches = [(labels, np.array(loader.valid)) for _, labels, _, _ in loader]
+        assert [len(labels) for labels, _ in batches] == [4, 4]
+        counted += [one for labels, valid in batches for one in labels[valid].tolist()]
+    assert sorted(counted) == [number for number in range(13) if number not in (3, 12)]
+
+
+def test_where_every_sample_is_damaged_the_fault_is_raised():
+    loader = hr.DataLoader(Photographs([b"no image"] * 5), 2, on_error="skip", num_workers=0)
+    with pytest.raises(UnidentifiedImageError) as caught:
+        next(iter(loader))
+    assert "sample 0 of Photographs" in caught.value.__notes__[0]
+
+
+def test_a_file_that_cannot_be_read_is_never_skipped():
+    class Gone(Photographs):
+        def __getitem__(self, index):
+            if index == 1:
+                raise FileNotFoundError(2, "No such file", "one.jpg")
+            return index
+
+    loader = hr.DataLoader(Gone(range(5)), 2, on_error="skip", num_workers=0)
+    with pytest.raises(FileNotFoundError):
+        next(iter(loader))
 
 
 def test_a_batch_without_a_good_row_is_of_the_kind_of_all_others(tmp_path):
