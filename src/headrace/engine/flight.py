@@ -5,8 +5,8 @@ submits what has become possible through it:
 
 - `advance` (I/O): pulls the next step; at most one such job exists. When its bytes are admitted, `board` fetches them.
 - `run_next` (workers): makes the batch of the earliest fetched step.
-- `deliver` (consumer): hands over the batch whose turn it is, which makes room for another step; the batch before it is
-  let go by an I/O thread.
+- `deliver` (consumer): hands over the batch whose turn it is, which makes room for another step. Another thread lets go
+  of the batch before it, and pulls that step.
 
 The bytes of a step are admitted once, for fetching and running together. So a fetched step never waits for memory, and
 later steps cannot hold what an earlier one needs to be finished.
@@ -220,6 +220,8 @@ class Flight:
                 self.num_running -= not again
             if again:
                 self.workers.submit(self.run_next)
+            self.worn.clear()
+            self.kick()
         finally:
             self.lifetime.leave()
 
@@ -256,25 +258,30 @@ class Flight:
 
         Args:
             passage: The step whose turn it is.
-            worn: What was handed over before. An I/O thread drops it once the consumer, who is about to, has: when a
+            worn: What was handed over before. Another thread drops it once the consumer, who is about to, has: when a
                 tensor dies, torch gives up the GIL, and a thread that waits for it takes the consumer's core as well.
         """
         started_s = time.perf_counter()
         self.recorder.fill("ready", self.arrivals.num_waiting(), self.options.max_in_flight)
         self.account.give(passage.charged_bytes)
-        with self.lock:
-            self.num_in_flight -= 1
         self.make_way(worn)
         busy_s, size_bytes = time.perf_counter() - started_s, passage.memory.size_bytes
         self.recorder.add("deliver", busy_s, items=len(passage.step.ids), size_bytes=size_bytes)
         return Delivered(step=passage.step, batch=passage.batch)
 
     def make_way(self, worn: Delivered | None) -> None:
-        """Has an I/O thread let go of a batch, and pull the next step where that is possible."""
-        self.worn.clear()  # what the I/O threads, all at long reads, have not come to since the last batch
+        """Sees to it that a batch is let go of and the next step is pulled.
+
+        Where the next batch is ready, there is no hurry: the first worker that has made another one does it. A thread
+        that the consumer wakes up takes the consumer's core, and a native thread may get that for some milliseconds.
+        """
+        self.worn.clear()  # what no thread has come to since the last batch
         if worn is not None:
             self.worn.append(worn)
-        if not self.kick() and self.worn:
+        with self.lock:
+            self.num_in_flight -= 1
+            no_hurry = self.num_running > 0 and self.arrivals.num_waiting() > 0
+        if not no_hurry and not self.kick() and self.worn:
             self.io.submit(self.worn.clear)
         if self.lifetime.closed is not None:  # perhaps there is no thread left
             self.worn.clear()

@@ -128,7 +128,7 @@ class Mortal:
         self.let_go_by = let_go_by
 
     def __del__(self):
-        self.let_go_by.append(threading.current_thread().name.rsplit("-", 1)[0])
+        self.let_go_by.append(threading.current_thread().name.split("-")[0])
 
 
 def test_a_batch_dies_on_a_thread_of_the_engine_once_the_next_one_is_asked_for():
@@ -138,9 +138,30 @@ def test_a_batch_dies_on_a_thread_of_the_engine_once_the_next_one_is_asked_for()
     for num_before in range(4):
         next(stream)
         expect_soon(lambda num=num_before: len(let_go_by) == num, "a batch before the last one is kept")
-    assert let_go_by == ["headrace-io"] * 3
+    assert let_go_by == ["headrace"] * 3
     stream.close()
     assert let_go_by[3:] == ["MainThread"]
+    engine.close()
+
+
+def test_a_loader_that_is_ahead_leaves_the_next_step_to_its_workers():
+    made, go_on = [], threading.Event()
+
+    def run(step):
+        if step.index == 3:
+            go_on.wait(PATIENCE_S)
+        made.append(step.index)
+
+    engine, steps = make(Work(run=run), max_in_flight=4), StepSource(20)
+    stream = engine.run(steps)
+    expect_soon(lambda: len(made) == 3 and steps.num_pulled == 4, "the lookahead is not filled")
+    next(stream)
+    next(stream)
+    assert steps.num_pulled == 4
+    next(stream)  # none is ready after it: there is a hurry
+    expect_soon(lambda: steps.num_pulled == 7, "the lookahead is not filled up again")
+    go_on.set()
+    assert [delivered.step.index for delivered in stream] == list(range(3, 20))
     engine.close()
 
 
