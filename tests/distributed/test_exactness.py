@@ -32,6 +32,7 @@ def cases(shards):
             found[f"{name}-{tail}"] = {"shards": str(shards / name), "shuffle": True, "tail": tail}
         for num in TINY:
             found[f"tiny{num}-{tail}"] = {"num": num, "shuffle": num % 2 == 1, "tail": tail}
+    found["tiny5-pad"] |= {"engine": "processes"}  # ranks whose workers are processes too
     return found
 
 
