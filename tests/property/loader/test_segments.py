@@ -16,7 +16,7 @@ from tests.simulated_job import Job, padded, valid_rows
 
 pytestmark = pytest.mark.usefixtures("machine_read_once")
 
-BOUNDED = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+BOUNDED = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @st.composite
@@ -104,15 +104,19 @@ def test_map_style_datasets(num, jobs, lengths):
     cut=st.integers(0, 5),
     mode=st.sampled_from([False, True, "window"]),
     tail=st.sampled_from(["pad", "keep"]),
+    nodes=st.sampled_from([1, 2, 3]),
     data=st.data(),
 )
-def test_other_global_batches_deliver_the_rest_once(num, sizes, cut, mode, tail, data):
+def test_other_global_batches_deliver_the_rest_once(num, sizes, cut, mode, tail, nodes, data):
     """`on_batch_change="continue"`: whatever the batches were, each sample comes once among the valid rows."""
     state, rows = None, []
     for number, size in enumerate(sizes):
-        world_size, batch_size, accumulate = data.draw(st.sampled_from(splits(size, most_ranks=4)))
+        nodes = nodes if mode == "window" else 1
+        world_size, batch_size, accumulate = data.draw(st.sampled_from(splits(size * nodes, most_ranks=4)))
         job = Job(world_size=world_size, batch_size=batch_size, accumulate=accumulate)
         job = job.with_options(shuffle=mode, tail=tail, on_batch_change="continue", num_workers=0)
+        if mode == "window":
+            job = job.with_options(canonical_nodes=nodes, window_samples=7)
         last = number == len(sizes) - 1
         steps, state = deliver(job, Numbers(num), state, None if last else cut)
         rows += valid_rows(steps)
