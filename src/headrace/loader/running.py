@@ -24,6 +24,7 @@ from headrace.loader.gil_share import GilShare, measure_gil_share
 from headrace.loader.made import Made
 from headrace.loader.work import make_work
 from headrace.loader.worker_start import WorkerStart
+from headrace.recipes.generators import GENERATORS
 
 AnyEngine: TypeAlias = ThreadEngine | InlineEngine | ProcessEngine
 
@@ -100,7 +101,8 @@ def measure(composition: Composition) -> GilShare | None:
         make_one(composition, Step(index=0, epoch=0, ids=ids, valid=np.ones(num, dtype=np.bool_)))
 
     try:
-        return measure_gil_share(make) if num_samples else None
+        with GENERATORS.kept():
+            return measure_gil_share(make) if num_samples else None
     except Exception:  # noqa: BLE001 - whatever a dataset raises
         return None
 

@@ -8,6 +8,8 @@ it is made. Through the generators themselves that takes 6 us a sample (`torch.m
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import torch
@@ -25,6 +27,17 @@ class GlobalGenerators:
         random.seed(key)
         np.random.seed(key >> 32)  # noqa: NPY002 - it is the legacy generator that users call
         torch.default_generator.manual_seed(key)
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Leaves them as they were before the block, whatever is drawn inside of it."""
+        python, legacy, tensors = random.getstate(), np.random.get_state(), torch.get_rng_state()  # noqa: NPY002
+        try:
+            yield
+        finally:
+            random.setstate(python)
+            np.random.set_state(legacy)  # noqa: NPY002
+            torch.set_rng_state(tensors)
 
 
 GENERATORS = GlobalGenerators()

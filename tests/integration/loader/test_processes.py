@@ -66,6 +66,12 @@ def test_batches_are_those_of_threads_and_draws_depend_on_the_sample_alone():
     two.close()
 
 
+def test_a_look_at_samples_leaves_the_callers_generators_as_they_were():
+    states = random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist()
+    assert "holds the GIL for" in loader_of(Drawing(), engine="auto").explain()
+    assert states == (random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state().tolist())
+
+
 class Faulty(Dataset):
     def __len__(self):
         return 12
