@@ -230,8 +230,8 @@ class Flight:
         step, memory, started_s = passage.step, passage.memory, time.perf_counter()
         self.recorder.wait("run", started_s - passage.ready_s)
         fetched_bytes = memory.size_bytes
-        Pool.set_turn(passage.turn)
         try:
+            Pool.set_turn(passage.turn)
             passage.batch = self.work.run(step, passage.fetched, memory)
         except BaseException as error:  # noqa: BLE001
             self.end(passage.position, at_step(step, "run", error))
