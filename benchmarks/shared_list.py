@@ -2,7 +2,7 @@
 
 Each rank is a process with a stock `torch.utils.data.DataLoader`; its dataset holds a plain list or a `SharedList`. The
 memory is the proportional set size of all ranks and workers together (each page counts once, divided among those who
-have it), after each of three epochs, less that of the same run with 2,000 paths. Linux only.
+have it), after each of three epochs, less that of the same run with 2,000 paths, which are read a thousand times each. Linux only.
 
 Usage: `python -m benchmarks.shared_list [--methods spawn forkserver fork] [--quick]`.
 """
@@ -51,13 +51,16 @@ class Lengths(Dataset[int]):
 
 
 class Scattered(Sampler[int]):
-    """A rank's share of all positions, far apart one after another, without a list of them."""
+    """Positions of a list, far apart one after another, without a list of them; all of a short one many times."""
 
-    def __init__(self, num: int, rank: int) -> None:
-        self.num, self.rank = num, rank
+    def __init__(self, num_paths: int, num_samples: int, rank: int) -> None:
+        self.num_paths, self.num_samples, self.rank = num_paths, num_samples, rank
+
+    def __len__(self) -> int:
+        return len(range(self.rank, self.num_samples, NUM_RANKS))
 
     def __iter__(self) -> Iterator[int]:
-        return (at * STRIDE % self.num for at in range(self.rank, self.num, NUM_RANKS))
+        return (at * STRIDE % self.num_paths for at in range(self.rank, self.num_samples, NUM_RANKS))
 
 
 def make_paths(num: int) -> list[str]:
@@ -65,7 +68,7 @@ def make_paths(num: int) -> list[str]:
     return [f"/data/imagenet/train/n{at % 1000:08d}/n{at % 1000:08d}_{at:07d}.JPEG" for at in range(num)]
 
 
-def run_rank(kind: str, method: str, num_paths: int) -> None:
+def run_rank(kind: str, method: str, num_paths: int, num_samples: int) -> None:
     """One rank: a line after each epoch; goes on when it is told to."""
     warnings.filterwarnings("ignore", "This DataLoader will create")  # more workers than cores are what is measured
     paths = make_paths(num_paths)
@@ -77,7 +80,7 @@ def run_rank(kind: str, method: str, num_paths: int) -> None:
     loader = DataLoader(
         dataset,
         batch_size=BATCH_SIZE,
-        sampler=Scattered(num_paths, int(os.environ["LOCAL_RANK"])),
+        sampler=Scattered(num_paths, num_samples, int(os.environ["LOCAL_RANK"])),
         num_workers=NUM_WORKERS,
         multiprocessing_context=method,
         persistent_workers=True,
@@ -123,9 +126,9 @@ def start_rank(rank: int, *arguments: str) -> subprocess.Popen[str]:
     )
 
 
-def measure(kind: str, method: str, num_paths: int) -> dict[str, Any]:
+def measure(kind: str, method: str, num_paths: int, num_samples: int) -> dict[str, Any]:
     """All ranks together, for three epochs."""
-    ranks = [start_rank(rank, kind, method, str(num_paths)) for rank in range(NUM_RANKS)]
+    ranks = [start_rank(rank, kind, method, str(num_paths), str(num_samples)) for rank in range(NUM_RANKS)]
     try:
         facts: list[dict[str, Any]] = []
         pss: list[int] = []
@@ -163,7 +166,7 @@ def tell(rank: subprocess.Popen[str]) -> None:
 
 def compare(kind: str, method: str, num_paths: int) -> dict[str, Any]:
     """What many paths cost above few."""
-    many, few = measure(kind, method, num_paths), measure(kind, method, FEW_PATHS)
+    many, few = (measure(kind, method, num, num_paths) for num in (num_paths, FEW_PATHS))
     above = [(one - other) / 1e6 for one, other in zip(many["pss_bytes"], few["pss_bytes"], strict=True)]
     figures: dict[str, Any] = {
         "above_few_paths_mb": above,
@@ -182,11 +185,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     data.add_arguments(parser)
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
-    parser.add_argument("--rank", nargs=3, help="only be one rank: kind, method and number of paths")
+    parser.add_argument("--rank", nargs=4, help="only be one rank: kind, method, number of paths and of samples")
     args = parser.parse_args()
     if args.rank:
-        kind, method, num_paths = args.rank
-        run_rank(kind, method, int(num_paths))
+        kind, method, num_paths, num_samples = args.rank
+        run_rank(kind, method, int(num_paths), int(num_samples))
         return
     num_paths = NUM_PATHS // 10 if args.quick else NUM_PATHS
     figures: dict[str, Any] = {"num_paths": num_paths, "num_ranks": NUM_RANKS, "num_workers": NUM_WORKERS}

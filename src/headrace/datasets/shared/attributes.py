@@ -9,6 +9,7 @@ from typing import Any
 from torch.utils.data import Dataset
 
 from headrace.datasets.shared.keyed_column import pack_keyed
+from headrace.datasets.shared.kinds import kind_of
 from headrace.datasets.shared.pack_items import pack_items
 from headrace.datasets.shared.packed import Packed
 from headrace.datasets.shared.packed_dict import PackedDict
@@ -25,7 +26,10 @@ MIN_BYTES = 1 << 20
 """Lists that take less than this in a process are not worth a block of shared memory."""
 
 MOST_PARTS = 1000
-"""Lists and dicts of up to this length are looked through for datasets."""
+"""Lists, tuples and dicts of up to this length are looked through for datasets, and for longer lists."""
+
+MOST_ITEM_BYTES = 1 << 14
+"""Items that are larger on average are not packed, unless they are arrays: they would be made anew with each look."""
 
 
 def pack_attributes(dataset: Any, *, min_bytes: int = MIN_BYTES, per: Per = "auto") -> PackedDataset:
@@ -80,8 +84,10 @@ class Packing:
             copy = dataset
         self.seen[id(dataset)] = copy
         if copy is not dataset:
-            for name, value in attributes_of(dataset):
-                object.__setattr__(copy, name, self.replaced(value, f"{path}.{name}" if path else name))
+            for name, value in getattr(dataset, "__dict__", {}).items():
+                copy.__dict__[name] = self.replaced(value, join(path, name))
+            for name, value in slots_of(dataset):
+                object.__setattr__(copy, name, self.replaced(value, join(path, name)))
         return copy
 
     def replaced(self, value: Any, path: str) -> Any:
@@ -94,24 +100,26 @@ class Packing:
             # Otherwise the copy would drag the original along.
             return MethodType(value.__func__, self.seen[id(value.__self__)])
         if type(value) in {list, dict, tuple}:
-            new = self.parts(value, path)
-            if new is value and type(value) is not tuple and weigh(value) >= self.min_bytes:
-                new = self.packed(value, path)
+            new = self.with_parts(value, path) if has_parts(value) else self.packed(value, path)
             self.seen[id(value)] = new
             return new
         return value
 
-    def parts(self, value: Any, path: str) -> Any:
-        """A short list, tuple or dict in which datasets are replaced by their copies; itself where it has none."""
-        inside = value.values() if type(value) is dict else value
-        if len(value) > MOST_PARTS or not any(isinstance(part, Dataset) for part in inside):
+    def with_parts(self, value: Any, path: str) -> Any:
+        """A list, tuple or dict whose parts are replaced one by one; itself where none of them changes."""
+        keys = list(value) if type(value) is dict else range(len(value))
+        new = {key: self.replaced(value[key], f"{path}[{key!r}]") for key in keys}
+        if all(new[key] is value[key] for key in keys):
             return value
-        if type(value) is dict:
-            return {key: self.replaced(part, f"{path}[{key!r}]") for key, part in value.items()}
-        return type(value)(self.replaced(part, f"{path}[{place}]") for place, part in enumerate(value))
+        return new if type(value) is dict else type(value)(new.values())
 
     def packed(self, value: Any, path: str) -> Any:
-        """A list or dict in shared memory; itself where it is not plain data."""
+        """A list or dict in shared memory; itself where it is small, or not plain data."""
+        plain_bytes = weigh(value)
+        if type(value) is tuple or plain_bytes < self.min_bytes:
+            return value
+        if plain_bytes > MOST_ITEM_BYTES * len(value) and not is_array_list(value):
+            return value
         try:
             packed = pack_dict(value) if type(value) is dict else pack_items(value, plain_only=True)
         except (NotPlainError, OptionError):
@@ -120,7 +128,7 @@ class Packing:
         attribute = PackedAttribute(
             path=path,
             num_items=len(value),
-            plain_bytes=weigh(value),
+            plain_bytes=plain_bytes,
             packed_bytes=block.size_bytes,
             layout=block.column.layout,
         )
@@ -141,11 +149,30 @@ def pack_dict(content: dict[Any, Any]) -> Packed:
     return pack_keyed(keys, pack_items(content.values(), plain_only=True))
 
 
-def attributes_of(item: Any) -> Iterator[tuple[str, Any]]:
-    """Names and values of the attributes that an object has of its own, with those in slots."""
-    yield from getattr(item, "__dict__", {}).items()
+def is_array_list(value: Any) -> bool:
+    """Whether a list has only arrays of one shape: an item is a view then, which costs the same however large it is."""
+    return type(value) is list and kind_of(value).name == "array"
+
+
+def has_parts(value: Any) -> bool:
+    """Whether a list, tuple or dict is short, and holds datasets or long lists."""
+    inside = value.values() if type(value) is dict else value
+    return len(value) <= MOST_PARTS and any(
+        isinstance(part, Dataset) or (type(part) in {list, dict} and len(part) > MOST_PARTS) for part in inside
+    )
+
+
+def join(path: str, name: str) -> str:
+    """The path of an attribute of what has a path."""
+    return f"{path}.{name}" if path else name
+
+
+def slots_of(item: Any) -> Iterator[tuple[str, Any]]:
+    """Names and values of the attributes that an object keeps in slots."""
     for kind in type(item).__mro__:
         slots = kind.__dict__.get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else slots:
+        for slot in (slots,) if isinstance(slots, str) else slots:
+            private = slot.startswith("__") and not slot.endswith("__")
+            name = f"_{kind.__name__.lstrip('_')}{slot}" if private else slot
             if name not in {"__dict__", "__weakref__"} and hasattr(item, name):
                 yield name, getattr(item, name)

@@ -70,11 +70,6 @@ class Packed:
     arrays: Sequence[Pieces]
     num_rows: int
 
-    @property
-    def size_bytes(self) -> int:
-        """Size of all arrays together."""
-        return sum(array.size_bytes for array in self.arrays)
-
 
 class Arrays(Protocol):
     """The arrays of a column, handed out one after another in the order in which they were packed."""

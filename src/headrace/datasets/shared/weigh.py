@@ -3,43 +3,52 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
 NUM_WEIGHED = 256
+NUM_WEIGHED_INSIDE = 16
+"""Items of a list inside of an item that are looked at."""
+DEEPEST = 6
+"""What is nested deeper, or in a circle, is not looked at."""
 SMALL_INTEGERS = range(-5, 257)
 """Python has one object for each of these, however often it is used."""
 
 
 def weigh(container: Collection[Any]) -> int:
     """Bytes of a list or dict with all that it holds, from up to 256 of its items spread evenly over it."""
-    num = len(container)
-    whole = sys.getsizeof(container)
-    if not num:
-        return whole
-    stride = -(-num // NUM_WEIGHED)
-    items: Iterable[Any] = container.items() if isinstance(container, Mapping) else container
-    sample = list(islice(items, 0, None, stride))
-    # A pair of key and value is made for the occasion: only what is in it counts.
-    weights = (weigh_items(item) if isinstance(container, Mapping) else weigh_item(item) for item in sample)
-    return whole + sum(weights) * num // len(sample)
+    return sys.getsizeof(container) + weigh_content(container, NUM_WEIGHED, 1, shared_keys=False)
 
 
-def weigh_item(item: Any) -> int:
-    """Bytes of one item with all that it holds; keys of dicts are taken to be the same objects in all items."""
+def weigh_content(content: Collection[Any], num_weighed: int, depth: int, *, shared_keys: bool) -> int:
+    """Bytes of what a container holds.
+
+    Args:
+        content: The container.
+        num_weighed: How many of its items are looked at.
+        depth: How deep its items lie.
+        shared_keys: Whether keys of a dict are left out, as those that many dicts have in common.
+    """
+    if not content:
+        return 0
+    stride = -(-len(content) // num_weighed)
+    sample = list(islice(content.values() if isinstance(content, Mapping) else content, 0, None, stride))
+    whole = sum(weigh_item(item, depth) for item in sample)
+    if isinstance(content, Mapping) and not shared_keys:
+        whole += sum(weigh_item(key, depth) for key in islice(content, 0, None, stride))
+    return whole * len(content) // len(sample)
+
+
+def weigh_item(item: Any, depth: int) -> int:
+    """Bytes of one item with all that it holds."""
     if item is None or isinstance(item, bool) or (isinstance(item, int) and item in SMALL_INTEGERS):
         return 0
     size = sys.getsizeof(item)
     if isinstance(item, np.ndarray):
         return size if item.base is None else size + item.nbytes
-    if isinstance(item, Mapping):
-        return size + weigh_items(item.values())
-    return size + weigh_items(item) if isinstance(item, (tuple, list)) else size
-
-
-def weigh_items(items: Iterable[Any]) -> int:
-    """Bytes of all items."""
-    return sum(map(weigh_item, items))
+    if isinstance(item, (tuple, list, dict)) and depth < DEEPEST:
+        return size + weigh_content(item, NUM_WEIGHED_INSIDE, depth + 1, shared_keys=True)
+    return size

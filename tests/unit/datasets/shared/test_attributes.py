@@ -152,6 +152,74 @@ def test_what_is_packed_and_what_is_not():
     assert odd.read.__self__ is odd
 
 
+class Inside(Dataset):
+    """Lists inside of short dicts, lists and tuples; items that are too large to be made anew; circles."""
+
+    __slots__ = ("__private",)
+
+    def __init__(self):
+        names = [f"{number:050d}" for number in range(NUM)]
+        self.splits = {"train": names, "val": [name[::-1] for name in names], 3: "three"}
+        self.pair = ([*names], 7)
+        self.rows = [[*names], [1, 2]]
+        self.same = names
+        self.long_texts = ["a" * 100_000] * 100
+        self.arrays = [np.zeros(100_000, np.uint8) for _ in range(50)]
+        self.circle = []
+        self.circle.append(self.circle)
+        self.circles = [self.circle] * NUM
+        self.short = [{}, [1]]
+        self.__private = [*names]
+
+    def __len__(self):
+        return NUM
+
+    def __getitem__(self, index):
+        return self.splits["train"][index], self.__private[index]
+
+
+def test_lists_inside_of_short_containers_and_items_that_are_large():
+    inside = Inside()
+    packed = pack_attributes(inside)
+    copy = packed.dataset
+    assert {one.path for one in packed.attributes} == {
+        "splits['train']",
+        "splits['val']",
+        "pair[0]",
+        "rows[0]",
+        "arrays",
+        "_Inside__private",
+    }
+    assert copy.same is copy.splits["train"]
+    assert type(copy.pair) is tuple
+    assert type(copy.rows) is list
+    assert copy.pair == inside.pair
+    assert copy.rows == inside.rows
+    assert copy.splits == inside.splits
+    assert copy[7] == inside[7]
+    for name in ("long_texts", "circle", "circles", "short"):
+        assert getattr(copy, name) is getattr(inside, name)
+    assert type(inside.splits["train"]) is list
+
+
+class Shadowed(Folder):
+    """A property of the name of an attribute."""
+
+    def __init__(self):
+        super().__init__()
+        self.__dict__["hidden"] = [name for name, _ in self.samples]
+
+    @property
+    def hidden(self):
+        return len(self.__dict__["hidden"])
+
+
+def test_attributes_behind_a_property():
+    copy = pack_attributes(Shadowed(), min_bytes=100_000).dataset
+    assert isinstance(vars(copy)["hidden"], PackedList)
+    assert copy.hidden == NUM
+
+
 class OwnSetter(Folder):
     def __setattr__(self, name, value):
         if getattr(self, "closed", False):
@@ -269,7 +337,7 @@ def test_a_packed_dict_does_what_dicts_do():
 
 
 def test_weights():
-    assert weigh([]) == (56)
+    assert weigh([]) == 56
     texts = [f"{number:0100d}" for number in range(1000)]
     assert weigh(texts) == pytest.approx(1000 * (8 + 49 + 100), rel=0.02)
     assert weigh([(text, 1000 + place) for place, text in enumerate(texts)]) == pytest.approx(
