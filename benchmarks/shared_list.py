@@ -2,7 +2,9 @@
 
 Each rank is a process with a stock `torch.utils.data.DataLoader`; its dataset holds a plain list or a `SharedList`. The
 memory is the proportional set size of all ranks and workers together (each page counts once, divided among those who
-have it), after each of three epochs, less that of the same run with 2,000 paths, which are read a thousand times each. Linux only.
+have it), after each of three epochs, less that of the same run with 2,000 paths, each read a thousand times. It is also
+given without pages of files: those of torch's libraries are shared with whatever else runs torch on the machine, and
+what falls to us changes with it. Linux only.
 
 Usage: `python -m benchmarks.shared_list [--methods spawn forkserver fork] [--quick]`.
 """
@@ -97,20 +99,22 @@ def run_rank(kind: str, method: str, num_paths: int, num_samples: int) -> None:
         sys.stdin.readline()
 
 
-def proportional_bytes(ranks: Sequence[subprocess.Popen[str]]) -> int:
-    """Proportional set size of the ranks and all that they have started."""
+def proportional_mb(ranks: Sequence[subprocess.Popen[str]]) -> tuple[float, float]:
+    """Proportional set size of the ranks and all that they have started: of all pages, and of those of no file."""
     family = [psutil.Process(rank.pid) for rank in ranks]
     family += [child for rank in list(family) for child in rank.children(recursive=True)]
-    return sum(pss_bytes(process.pid) for process in family)
+    counts = [counted_kb(process.pid) for process in family]
+    own = sum(one.get("Pss_Anon", 0) + one.get("Pss_Shmem", 0) for one in counts)
+    return sum(one.get("Pss", 0) for one in counts) * 1024 / 1e6, own * 1024 / 1e6
 
 
-def pss_bytes(process: int) -> int:
-    """Proportional set size of a process; 0 where it is gone."""
+def counted_kb(process: int) -> dict[str, int]:
+    """What the kernel counts of a process; nothing where it is gone."""
     try:
-        lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
+        lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()[1:]
     except (FileNotFoundError, ProcessLookupError):
-        return 0
-    return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) << 10
+        return {}
+    return {name: int(value.split()[0]) for name, _, value in (line.partition(":") for line in lines)}
 
 
 def start_rank(rank: int, *arguments: str) -> subprocess.Popen[str]:
@@ -131,10 +135,10 @@ def measure(kind: str, method: str, num_paths: int, num_samples: int) -> dict[st
     ranks = [start_rank(rank, kind, method, str(num_paths), str(num_samples)) for rank in range(NUM_RANKS)]
     try:
         facts: list[dict[str, Any]] = []
-        pss: list[int] = []
+        sizes: list[tuple[float, float]] = []
         for _ in range(NUM_EPOCHS):
             facts += [json.loads(answer(rank)) for rank in ranks]
-            pss.append(proportional_bytes(ranks))
+            sizes.append(proportional_mb(ranks))
             for rank in ranks:
                 tell(rank)
     finally:
@@ -142,8 +146,9 @@ def measure(kind: str, method: str, num_paths: int, num_samples: int) -> dict[st
             os.killpg(rank.pid, signal.SIGKILL)
             rank.wait()
     return {
-        "pss_bytes": pss,
-        "size_bytes": facts[0]["size_bytes"],
+        "pss_mb": [size for size, _ in sizes],
+        "pss_without_files_mb": [size for _, size in sizes],
+        "block_mb": facts[0]["size_bytes"] / 1e6,
         "build_cpu_s": facts[0]["build_cpu_s"],
         "first_batch_s": max(one["first_batch_s"] for one in facts if one["epoch"] == 0),
     }
@@ -167,15 +172,12 @@ def tell(rank: subprocess.Popen[str]) -> None:
 def compare(kind: str, method: str, num_paths: int) -> dict[str, Any]:
     """What many paths cost above few."""
     many, few = (measure(kind, method, num, num_paths) for num in (num_paths, FEW_PATHS))
-    above = [(one - other) / 1e6 for one, other in zip(many["pss_bytes"], few["pss_bytes"], strict=True)]
-    figures: dict[str, Any] = {
-        "above_few_paths_mb": above,
-        "first_batch_s": many["first_batch_s"],
-        "first_batch_of_few_s": few["first_batch_s"],
-    }
+    figures: dict[str, Any] = {"first_batch_s": many["first_batch_s"], "first_batch_of_few_s": few["first_batch_s"]}
+    for name in ("pss_mb", "pss_without_files_mb"):
+        figures[f"{name}_above_few"] = [one - other for one, other in zip(many[name], few[name], strict=True)]
     if kind == "shared":
-        size_mb = many["size_bytes"] / 1e6
-        figures |= {"block_mb": size_mb, "above_per_block": above[-1] / size_mb, "build_cpu_s": many["build_cpu_s"]}
+        figures |= {name: many[name] for name in ("block_mb", "build_cpu_s")}
+        figures["above_per_block"] = max(figures["pss_without_files_mb_above_few"]) / many["block_mb"]
     print(f"  {kind}, {method}: {json.dumps(results.rounded(figures))}", flush=True)
     return figures
 

@@ -16,12 +16,11 @@ import weakref
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from headrace._base.locks import acquire
 from headrace._base.private_folder import node_name, open_own, private_folder
 from headrace.datasets.shared.block import Block, attach_block
-from headrace.datasets.shared.place import FilePlace, MemoryPlace
+from headrace.datasets.shared.place import FilePlace, MemoryPlace, Place
 from headrace.errors import StorageError
 
 SUFFIX = ".note"
@@ -73,29 +72,27 @@ class Note:
     path: Path
     fd: int
 
-    def read(self) -> dict[str, Any] | None:
-        """What it says; None where it says nothing, or only half of it because its writer was killed."""
+    def read(self) -> tuple[bytes, Place] | None:
+        """Token and place of a block; None where it says nothing, or only half of it because its writer was killed."""
         try:
             facts = json.loads(os.pread(self.fd, MOST_BYTES, 0))
-        except ValueError:
+            place = facts["place"]
+            return bytes.fromhex(facts["token"]), FilePlace(**place) if "path" in place else MemoryPlace(**place)
+        except (ValueError, LookupError, TypeError):
             return None
-        return facts if isinstance(facts, dict) else None
 
     def write(self, block: Block) -> None:
         """Says where a block is."""
-        place = block.place()
-        text = json.dumps({"token": block.header.token.hex(), "place": asdict(place)})
+        text = json.dumps({"token": block.header.token.hex(), "place": asdict(block.place())})
         os.ftruncate(self.fd, 0)
         os.pwrite(self.fd, text.encode(), 0)
 
     def attach(self) -> Block | None:
         """The block it leads to, None where there is none any more."""
-        facts = self.read()
-        if facts is None:
-            return None
-        place = FilePlace(**facts["place"]) if "path" in facts["place"] else MemoryPlace(**facts["place"])
-        with contextlib.suppress(StorageError):
-            return attach_block(bytes.fromhex(facts["token"]), place)
+        found = self.read()
+        if found is not None:
+            with contextlib.suppress(StorageError):
+                return attach_block(*found)
         return None
 
     def remove(self) -> None:
@@ -119,7 +116,13 @@ def locked_note(path: Path, wait_s: float) -> Iterator[Note]:
     try:
         yield Note(path=path, fd=fd)
     finally:
-        os.close(fd)
+        let_go(fd)
+
+
+def let_go(fd: int) -> None:
+    """Frees a lock, also where processes that were forked meanwhile have the file open too."""
+    fcntl.flock(fd, fcntl.LOCK_UN)
+    os.close(fd)
 
 
 def lock_note(path: Path, wait_s: float) -> int:
@@ -157,8 +160,8 @@ def withdraw(path: Path, token: bytes, process: int) -> None:
     if os.getpid() != process:
         return
     with free_note(path) as note:
-        facts = note.read() if note is not None else None
-        if note is not None and facts is not None and facts["token"] == token.hex():
+        found = note.read() if note is not None else None
+        if note is not None and found is not None and found[0] == token:
             note.remove()
 
 
@@ -178,4 +181,4 @@ def free_note(path: Path) -> Iterator[Note | None]:
         else:
             yield Note(path=path, fd=fd) if same_file(fd, path) else None
     finally:
-        os.close(fd)
+        let_go(fd)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import fcntl
 import gc
 import mmap
 import os
@@ -14,7 +15,7 @@ import pytest
 from headrace import SharedList
 from headrace._base.private_folder import private_folder
 from headrace.datasets.shared.block import BLOCKS, attach_block, create_block
-from headrace.datasets.shared.memory import all_seals, memory_works, open_memory
+from headrace.datasets.shared.memory import all_seals, create_memory, memory_works, open_memory
 from headrace.datasets.shared.pack_items import pack_items
 from headrace.datasets.shared.place import FilePlace, MemoryPlace
 from headrace.errors import DiskFullError, StorageError
@@ -174,6 +175,73 @@ def test_a_folder_that_is_a_link_is_not_used(folder, tmp_path):
     (tmp_path / "elsewhere").mkdir(mode=0o700)
     (tmp_path / f"headrace-{os.geteuid()}").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(StorageError, match="not safe to use"):
+        new_list(["a"], named=True)
+
+
+NOBODY = 65534
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+
+
+def as_nobody(act):
+    """Runs a function in a forked child of another user, which then waits for its end; gives the child's number."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            os.setgroups([])
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+            act()
+            code = 0
+        finally:
+            os._exit(code)
+    return child
+
+
+@needs_root
+@pytest.mark.parametrize("named", KINDS)
+def test_another_user_cannot_open_it(named):
+    shared = new_list(["a"], named)
+    token, place = shared.block.header.token, shared.block.place()
+
+    def attach():
+        BLOCKS.clear()
+        with pytest.raises(StorageError, match="gone, or out of reach"):
+            attach_block(token, place)
+
+    assert os.waitpid(as_nobody(attach), 0)[1] == 0
+
+
+@needs_root
+@needs_memory
+def test_memory_of_another_user_is_not_taken():
+    """Root may open everything; that does not make it trustworthy."""
+    ready, done = os.pipe(), os.pipe()
+
+    def hold():
+        os.close(done[1])
+        fd = create_memory()
+        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, all_seals())
+        os.write(ready[1], bytes([fd]))
+        os.read(done[0], 1)
+
+    child = as_nobody(hold)
+    try:
+        (number,) = os.read(ready[0], 1)
+        with pytest.raises(PermissionError, match="not sealed memory of this user"):
+            open_memory(child, number)
+    finally:
+        for fd in (*ready, *done):
+            os.close(fd)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+@needs_root
+def test_a_folder_that_somebody_else_has_made_is_not_used(folder):
+    planted = folder / f"headrace-{os.geteuid()}"
+    planted.mkdir(mode=0o700)
+    os.chown(planted, NOBODY, NOBODY)
+    with pytest.raises(StorageError, match=f"owner {NOBODY}"):
         new_list(["a"], named=True)
 
 

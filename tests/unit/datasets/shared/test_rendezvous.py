@@ -3,6 +3,7 @@ from __future__ import annotations
 import fcntl
 import gc
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -149,7 +150,19 @@ def test_a_stopped_maker_keeps_the_others_waiting_but_not_for_ever(folder):
             meet("name", make, wait_s=0.2)
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", '{"token": "00", "place": {"process": 1, "number": 3}}', "\0" * 9])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "{",
+        "[]",
+        "{}",
+        "7",
+        '{"token": "zz", "place": {"path": "x"}}',
+        '{"token": "00", "place": {"process": 1, "number": 3}}',
+        "\0" * 9,
+    ],
+)
 def test_a_note_that_makes_no_sense_is_written_anew(folder, content):
     note_path("name").write_text(content)
     note_path("name").chmod(0o600)
@@ -201,6 +214,24 @@ def test_many_at_once_make_it_once(folder):
         thread.join()
     assert len(made) == 1
     assert len({block.header.token for block in blocks}) == 1
+
+
+def test_processes_that_are_forked_while_a_list_is_made_do_not_keep_its_note(folder):
+    children = []
+
+    def make_and_fork():
+        child = os.fork()
+        if child == 0:
+            signal.pause()
+        children.append(child)
+        return make()
+
+    block = meet("name", make_and_fork)
+    try:
+        assert meet("name", make, wait_s=0.0) is block
+    finally:
+        os.kill(children[0], signal.SIGKILL)
+        os.waitpid(children[0], 0)
 
 
 def test_a_forked_child_does_not_take_the_note_away(folder):
