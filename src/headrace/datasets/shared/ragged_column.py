@@ -126,16 +126,12 @@ class RaggedEncoder:
 
     def finish(self) -> Packed:
         """All items: the bytes, then the offsets in the smallest type that holds them."""
-        lengths = np.concatenate([np.empty(0, dtype=np.int64), *self.lengths])
-        offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
-        np.cumsum(lengths, out=offsets[1:])
-        size_bytes = int(offsets[-1])
-        blob = Pieces(dtype=np.dtype(np.uint8), shape=(size_bytes,), buffers=self.pieces)
-        small = Pieces.of(offsets.astype(np.min_scalar_type(size_bytes)))
-        arrays, schema = [blob, small], {"kind": self.kind, "own_classes": bool(self.own.numbers)}
+        blob = Pieces(dtype=np.dtype(np.uint8), shape=(sum(map(len, self.pieces)),), buffers=self.pieces)
+        offsets = offsets_of(self.lengths, blob.size_bytes)
+        arrays, schema = [blob, offsets], {"kind": self.kind, "own_classes": bool(self.own.numbers)}
         if self.own.numbers:
             arrays.append(Pieces.of(np.frombuffer(self.own.table(), dtype=np.uint8)))
-        return Packed(schema=schema, arrays=arrays, num_rows=len(lengths))
+        return Packed(schema=schema, arrays=arrays, num_rows=offsets.shape[0] - 1)
 
 
 def pickled(item: Any, own: OwnClasses) -> bytes:
@@ -145,6 +141,25 @@ def pickled(item: Any, own: OwnClasses) -> bytes:
     except (AttributeError, pickle.PicklingError):  # perhaps of a class inside of a function
         return own.dumps(item)
     return own.dumps(item) if SCRIPT.encode() in data else data
+
+
+def offsets_of(lengths: Sequence[I64], size_bytes: int) -> Pieces:
+    """Where each item begins, and the end.
+
+    Piece by piece: freeing large arrays would make glibc keep more free memory for the process from then on
+    (its thresholds adapt, see mallopt(3)).
+
+    Args:
+        lengths: The lengths of all items, in pieces.
+        size_bytes: Their sum.
+    """
+    dtype = np.min_scalar_type(size_bytes)
+    buffers: list[Piece] = [np.zeros(1, dtype=dtype)]
+    end = 0
+    for piece in lengths:
+        buffers.append((end + np.cumsum(piece)).astype(dtype))
+        end += int(piece.sum())
+    return Pieces(dtype=dtype, shape=(1 + sum(map(len, lengths)),), buffers=buffers)
 
 
 def encode_texts(items: Sequence[str]) -> tuple[bytes, I64]:
