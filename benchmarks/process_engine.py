@@ -153,25 +153,30 @@ def torch_first_batch_s(paths: list[str], method: str) -> float:
     return seconds(lambda: next(iter(loader)))
 
 
+def late_s(engine: Engine, dice: random.Random) -> float | None:
+    """Kills a random worker at a random time: seconds until the consumer is told; None where he is not."""
+    stream = engine.run(steps(1 << 40))
+    for _ in range(dice.randrange(1, 50)):
+        next(stream)
+    time.sleep(dice.random() * 0.02)
+    dice.choice(psutil.Process().children()).kill()
+    killed_s = time.perf_counter()
+    try:
+        for _ in stream:
+            pass
+    except WorkerDiedError:
+        return time.perf_counter() - killed_s
+    return None
+
+
 def kills(num: int) -> dict[str, float]:
     """Random workers are killed at random times: how many were told, how late at most, and what was left."""
-    dice, late_s, told, before = random.Random(0), [], 0, psutil.Process().num_fds()
+    dice, before = random.Random(0), psutil.Process().num_fds()
     with closing(processes(Untouched(), 3, preload=())) as engine:
-        for _ in range(num):
-            stream = engine.run(steps(1 << 40))
-            for _ in range(dice.randrange(1, 50)):
-                next(stream)
-            time.sleep(dice.random() * 0.02)
-            dice.choice(psutil.Process().children()).kill()
-            killed_s = time.perf_counter()
-            try:
-                for _ in stream:
-                    pass
-            except WorkerDiedError:
-                told += 1
-            late_s.append(time.perf_counter() - killed_s)
+        late = [late_s(engine, dice) for _ in range(num)]
+    told = [one for one in late if one is not None]
     left = len(psutil.Process().children(recursive=True)) + psutil.Process().num_fds() - before
-    return {"num": num, "told": told, "latest_s": max(late_s), "left": left}
+    return {"num": num, "told": len(told), "latest_s": max(told), "left": left}
 
 
 def main() -> None:
