@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from headrace._base.forks import ForkWatch, renew_after_fork
+from headrace._base.forks import ForkCount, ForkWatch, renew_after_fork
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 
@@ -40,3 +40,11 @@ def test_it_holds_nothing():
     watch.registered = True
     watch.add(Renewed())
     assert len(watch.watched) == 0
+
+
+def test_forks_are_counted_on_both_sides():
+    count = ForkCount()
+    count.watch()
+    count.watch()
+    assert exit_code_of_child(lambda: count.num == 1) == 0
+    assert count.num == 1
