@@ -172,7 +172,7 @@ def test_a_worker_that_dies_at_its_start_is_told():
 
     trap = Trap()
     engine = make(lambda _: trap)
-    with pytest.raises(WorkerDiedError, match="exit code 9"):
+    with pytest.raises(WorkerDiedError, match="exit code 9 before its first step"):
         next(engine.run(StepSource(3)))
     engine.close()
 

@@ -23,7 +23,14 @@ MAX_IDS = 16
 
 
 def death(
-    worker: int, pid: int, exit_code: int | None, *, step: Step | None, memory_bytes: int, peak_bytes: int | None
+    worker: int,
+    pid: int,
+    exit_code: int | None,
+    *,
+    ready: bool,
+    step: Step | None,
+    memory_bytes: int,
+    peak_bytes: int | None,
 ) -> WorkerDiedError:
     """The error for the consumer.
 
@@ -31,6 +38,7 @@ def death(
         worker: Number of the worker.
         pid: Its process.
         exit_code: As of `subprocess.Popen`; None where it is not known.
+        ready: Whether it had taken up its work.
         step: What it was at; None between two steps.
         memory_bytes: What it held when it was last looked at.
         peak_bytes: The most that it has held, where that is known.
@@ -39,11 +47,12 @@ def death(
     memory = f"{mebibytes(memory_bytes)} in memory when last looked at" if memory_bytes else "memory unknown"
     if peak_bytes is not None:
         memory += f", {mebibytes(peak_bytes)} at most"
+    when = "in a step" if step is not None else "between two steps" if ready else "before its first step"
     place: dict[str, Any] = (
         {"step": step.index, "epoch": step.epoch, "samples": shown_ids(step)} if step is not None else {}
     )
     return WorkerDiedError(
-        f"worker {worker} (process {pid}) {how} {'between two steps' if step is None else 'in a step'}",
+        f"worker {worker} (process {pid}) {how} {when}",
         got=memory,
         remedy=ADVICE.get(advice),
         worker=worker,

@@ -94,6 +94,7 @@ class ProcessFlight(Flight):
             member.number,
             member.process.pid,
             member.ended.exit_code if member.ended is not None else None,
+            ready=self.crew.board.is_ready(member.number),
             step=passage.step if passage is not None else None,
             memory_bytes=memory_bytes,
             peak_bytes=peak_bytes if peak_bytes > first_peak_bytes else None,

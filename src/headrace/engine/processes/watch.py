@@ -66,7 +66,7 @@ def leave(board: Board, worker: int) -> None:
     """
     board.set_leaving(worker, leaving=True)
     if board.is_resting():
-        with contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
             sys.stdout.flush()
         os._exit(0)
     board.set_leaving(worker, leaving=False)

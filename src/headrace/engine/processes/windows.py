@@ -7,6 +7,7 @@ sparse: what was never touched costs nothing.
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 
@@ -66,7 +67,8 @@ class SharedFile:
         self.windows = {}
 
     def __del__(self) -> None:
-        self.close()
+        with contextlib.suppress(OSError):  # code of the user may have closed it
+            self.close()
 
 
 def window_number(offset: int) -> int:

@@ -161,9 +161,9 @@ def main(told: dict[str, Any]) -> None:
         if worker is not None:
             worker.serve()
     atexit._run_exitfuncs()  # noqa: SLF001 - what the interpreter does, without taking itself apart, which is slow
-    with contextlib.suppress(OSError):
-        sys.stdout.flush()
-        sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # code of the user may have closed them
+            stream.flush()
     os._exit(0)
 
 

@@ -7,8 +7,8 @@ from headrace.engine.processes.deaths import death
 STEP = Step(index=7, epoch=2, ids=np.arange(100, 120), valid=np.ones(20, np.bool_))
 
 
-def told(exit_code, *, step=STEP, memory_bytes=300 << 20, peak_bytes=None):
-    return death(3, 4711, exit_code, step=step, memory_bytes=memory_bytes, peak_bytes=peak_bytes)
+def told(exit_code, *, ready=True, step=STEP, memory_bytes=300 << 20, peak_bytes=None):
+    return death(3, 4711, exit_code, ready=ready, step=step, memory_bytes=memory_bytes, peak_bytes=peak_bytes)
 
 
 def test_a_death_in_a_step_says_all_that_is_known():
@@ -25,6 +25,10 @@ def test_a_death_between_steps_names_no_step():
     assert "between two steps" in str(error)
     assert "memory unknown" in str(error)
     assert "step" not in error.where
+
+
+def test_a_death_at_the_start_says_so():
+    assert "before its first step" in str(told(5, ready=False, step=None))
 
 
 @pytest.mark.parametrize(
