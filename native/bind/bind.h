@@ -6,7 +6,7 @@ namespace headrace {
 void bind_tar(nanobind::module_& module);
 void bind_locate(nanobind::module_& module);
 void bind_io(nanobind::module_& module);
-void bind_read_plan(nanobind::module_& module);
+void bind_reads(nanobind::module_& module);
 void bind_kernel(nanobind::module_& module);
 void bind_resample(nanobind::module_& module);
 void bind_text(nanobind::module_& module);

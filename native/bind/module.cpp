@@ -9,7 +9,7 @@ NB_MODULE(_native, module) {
   headrace::bind_tar(module);
   headrace::bind_locate(module);
   headrace::bind_io(module);
-  headrace::bind_read_plan(module);
+  headrace::bind_reads(module);
   headrace::bind_kernel(module);
   headrace::bind_resample(module);
   headrace::bind_text(module);

@@ -41,6 +41,20 @@ class ReadPlan:
         """Reads, with the GIL released: the address of each range (0 where there is none), and of those that failed
         an errno, or -1 where the file ended before the range did, by their place in the flattened table."""
 
+class WholeFiles:
+    """Files that are open until they are read: file i of `files` has the path that ends before byte `ends[i]` of
+    `paths`, all paths one after another. Raises IndexError where there is no such path."""
+
+    def __init__(self, paths: bytes, ends: npt.NDArray[np.int64], files: npt.NDArray[np.int64]) -> None: ...
+    @property
+    def size_bytes(self) -> int:
+        """Size of the arena."""
+    def read(
+        self, arena: npt.NDArray[np.uint8]
+    ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64], dict[int, int]]:
+        """Reads the files and closes them, with the GIL released: addresses, sizes, and an errno for each that failed,
+        or -1 where it became shorter. Where one could not be opened none is read."""
+
 def open_files(paths: Sequence[bytes]) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint64], npt.NDArray[np.int32]]:
     """Opens N files for reading: (descriptors or -1, sizes in bytes, errno or 0). Directories give EISDIR."""
 

@@ -67,7 +67,7 @@ class FileSource:
         Raises:
             StorageError: A file cannot be opened or read; the error names it.
         """
-        read = read_files([self.path(index) for index in ids.tolist()], allocate)
+        read = read_files(self.blob, self.ends, ids, allocate)
         if read.failed:
             raise self._error(ids, *min(read.failed.items()))
         column = ByteColumn(addresses=read.addresses, sizes=read.sizes, owner=read.arena)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headrace import _native
-from headrace.contracts import I32, U64, Allocate
+from headrace.contracts import I32, I64, U64, Allocate
 
 ENDED_EARLY = -1
 """Code of a range whose file ended before it did; codes above 0 are values of `errno`."""
@@ -45,16 +45,19 @@ def read_ranges(fds: I32, offsets: U64, sizes: U64, allocate: Allocate) -> Arena
     return ArenaRead(arena=arena, addresses=addresses, sizes=sizes, failed=failed)
 
 
-def read_files(paths: Sequence[bytes], allocate: Allocate) -> ArenaRead:
-    """Reads whole files: opened, read and closed natively, with the GIL released. All arrays have shape (files,)."""
-    fds, sizes, codes = _native.open_files(paths)
-    try:
-        ends = np.cumsum(sizes, dtype=np.uint64)
-        arena = allocate((int(ends[-1]) if len(ends) else 0,), np.uint8)
-        addresses = np.uint64(arena.ctypes.data) + ends - sizes
-        if not codes.any():
-            codes = _native.read_ranges(fds, np.zeros(len(fds), dtype=np.uint64), sizes, addresses)
-    finally:
-        _native.close_files(fds)
-    failed = {row: int(codes[row]) for row in np.flatnonzero(codes).tolist()}
+def read_files(paths: bytes, ends: I64, files: I64, allocate: Allocate) -> ArenaRead:
+    """Reads whole files: opened, read and closed natively, with the GIL released.
+
+    Args:
+        paths: The paths of all files, one after another.
+        ends: Where each of them ends, shape (paths,).
+        files: Which of them are read, shape (rows,).
+        allocate: Where the arena comes from.
+
+    Returns:
+        Arrays of shape (rows,); where a file could not be opened nothing was read.
+    """
+    opened = _native.WholeFiles(paths, ends, files)
+    arena = allocate((opened.size_bytes,), np.uint8)
+    addresses, sizes, failed = opened.read(arena)
     return ArenaRead(arena=arena, addresses=addresses, sizes=sizes, failed=failed)

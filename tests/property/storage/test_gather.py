@@ -2,6 +2,7 @@
 gaps allow."""
 
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -125,12 +126,50 @@ def test_arguments_of_plans_are_checked():
         _native.ReadPlan(fd, one, one * np.uint64(9)).read(np.zeros(8, dtype=np.uint8))
 
 
-def test_whole_files_and_errors(files, tmp_path):
-    read = read_files([os.fsencode(path) for path in files], np.empty)
-    assert [bytes_at(read, row) for row in range(3)] == CONTENT
-    missing = read_files([os.fsencode(files[0]), os.fsencode(tmp_path / "none"), os.fsencode(tmp_path)], np.empty)
+def whole(paths, chosen):
+    encoded = [os.fsencode(path) for path in paths]
+    ends = np.cumsum([len(path) for path in encoded], dtype=np.int64)
+    return read_files(b"".join(encoded), ends, np.array(chosen, dtype=np.int64), np.empty)
+
+
+@given(chosen=st.lists(st.integers(0, 2), max_size=8))
+def test_whole_files(chosen, files):
+    read = whole(files, chosen)
+    assert read.failed == {}
+    assert [bytes_at(read, row) for row in range(len(chosen))] == [CONTENT[number] for number in chosen]
+
+
+def test_files_that_cannot_be_opened(files, tmp_path):
+    missing = whole([files[0], tmp_path / "none", tmp_path], [0, 1, 2])
     assert {row: os.strerror(code) for row, code in missing.failed.items()} == {
         1: "No such file or directory",
         2: "Is a directory",
     }
-    assert read_files([], np.empty).failed == {}
+
+
+def num_open_files():
+    return sum(1 for _ in Path("/dev/fd").iterdir())
+
+
+@pytest.mark.parametrize("is_read", [True, False])
+def test_files_are_closed_whether_they_are_read_or_not(is_read, files):
+    before, path = num_open_files(), os.fsencode(files[0])
+    opened = _native.WholeFiles(path, np.array([len(path)]), np.array([0, 0]))
+    assert num_open_files() == before + 2
+    if is_read:
+        opened.read(np.empty(opened.size_bytes, dtype=np.uint8))
+        assert num_open_files() == before
+    del opened
+    assert num_open_files() == before
+
+
+def test_paths_are_checked(files):
+    path = os.fsencode(files[0])
+    one = np.array([len(path)])
+    for chosen in (-1, 1):
+        with pytest.raises(IndexError):
+            _native.WholeFiles(path, one, np.array([chosen]))
+    with pytest.raises(ValueError, match="ends must rise"):
+        _native.WholeFiles(path, one + 1, np.array([0]))
+    with pytest.raises(ValueError, match="NUL"):
+        _native.WholeFiles(b"a\0", np.array([2]), np.array([0]))
