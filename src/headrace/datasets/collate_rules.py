@@ -49,12 +49,12 @@ def checked(rule: Any, place: str) -> Rule:
     """A rule with "pad" spelt out."""
     if isinstance(rule, str) and rule in get_args(Named):
         return Pad() if rule == "pad" else rule  # type: ignore[return-value]
-    if isinstance(rule, Pad) or callable(rule):
+    if isinstance(rule, Pad) or (callable(rule) and rule is not Pad):
         return rule  # type: ignore[no-any-return]
     raise OptionError(
         f"collate has no such rule for {place}",
         got=repr(rule),
-        accepted="'stack', 'pad', 'list', a headrace.Pad, or a function of the list of values",
+        accepted="'stack', 'pad', 'list', a headrace.Pad(), or a function of the list of values",
     )
 
 

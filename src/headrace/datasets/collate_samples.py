@@ -121,6 +121,8 @@ def describe(value: Any) -> str:
     """The type and shape of a value, or its parts."""
     shape = getattr(value, "shape", None)
     if shape is not None:
-        return f"{type(value).__name__}{tuple(shape)} of {getattr(value, 'dtype', '?')}"
+        layout = str(getattr(value, "layout", "torch.strided")).removeprefix("torch.")
+        kind = type(value).__name__ if layout == "strided" else f"{layout} {type(value).__name__}"
+        return f"{kind}{tuple(shape)} of {getattr(value, 'dtype', '?')}"
     names = part_names(value)
     return type(value).__name__ if names is None else f"{type(value).__name__} of {len(names)}"

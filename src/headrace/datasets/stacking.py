@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.utils.data import default_collate
+from torch.utils.data._utils.collate import collate, collate_tensor_fn, default_collate_fn_map
 
 from headrace.contracts import Allocate
 
@@ -82,7 +82,23 @@ def stack_numbers(numbers: Sequence[Any]) -> Any:
 
 def by_torch(values: Sequence[Any]) -> Any:
     """The reference; a tuple of strings stays a tuple with it, a list a list."""
-    return default_collate(values)  # type: ignore[arg-type]  # its annotation says list, its code takes any sequence
+    return collate(values, collate_fn_map=COLLATE_FUNCTIONS)
+
+
+def join_tensors(tensors: Sequence[torch.Tensor], *, collate_fn_map: Any = None) -> Any:
+    """What `default_collate` does in the caller's process, in worker processes too.
+
+    In a worker of its own loader torch writes to a new file in /dev/shm each time, and refuses tensors that require
+    gradients. Our batches travel in other memory.
+    """
+    first = tensors[0]
+    if first.is_nested or first.layout is not torch.strided:
+        return collate_tensor_fn(tensors, collate_fn_map=collate_fn_map)  # says that it cannot
+    return torch.stack(list(tensors))
+
+
+COLLATE_FUNCTIONS: dict[Any, Any] = {**default_collate_fn_map, torch.Tensor: join_tensors}
+"""Torch's own for everything but tensors."""
 
 
 def empty_tensor(shape: Sequence[int], dtype: torch.dtype, allocate: Allocate) -> torch.Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -49,11 +49,16 @@ class Metered:
 
 
 def tensor_bytes(batch: Any) -> int:
-    """Bytes of the tensors and arrays in a batch."""
-    if hasattr(batch, "nbytes"):
-        return int(batch.nbytes)
+    """Bytes of the tensors, arrays, bytes and texts in a batch, as far as they can tell: sparse tensors cannot."""
+    if isinstance(batch, (bytes, str)):
+        return len(batch)
     if isinstance(batch, Mapping):
         return sum(map(tensor_bytes, batch.values()))
     if isinstance(batch, (list, tuple)):
         return sum(map(tensor_bytes, batch))
-    return 0
+    if is_dataclass(batch) and not isinstance(batch, type):
+        return sum(tensor_bytes(getattr(batch, field.name, None)) for field in fields(batch))
+    try:
+        return int(batch.nbytes)
+    except Exception:  # noqa: BLE001 - no attribute, or one of another meaning: a batch may be an object of any class
+        return 0

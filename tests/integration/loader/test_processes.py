@@ -149,6 +149,30 @@ def test_large_lists_are_shared_with_workers_and_the_users_own_stays():
         assert "paths (50,000 items)" in loader.explain()
 
 
+class Unusual(Dataset):
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, index):
+        weights = torch.nn.Parameter(torch.full((3,), float(index)))
+        return {"weights": weights, "sparse": torch.eye(2).to_sparse(), "same": (weights, weights), "note": iter(())}
+
+
+def test_batches_of_unusual_tensors_are_those_of_threads_and_what_cannot_travel_is_named():
+    collate = {"sparse": "list", "note": len}
+    with closing(loader_of(Unusual(), num_workers=1, shuffle=False, collate=collate)) as loader:
+        (batch,) = loader
+    (expected,) = loader_of(Unusual(), engine="threads", shuffle=False, collate=collate)
+    assert torch.equal(batch["weights"], expected["weights"])
+    assert batch["weights"].requires_grad
+    assert all(map(torch.equal, batch["same"], expected["same"]))
+    assert [one.to_dense().tolist() for one in batch["sparse"]] == [torch.eye(2).tolist()] * 4
+    collate = {"sparse": "list", "note": lambda rows: (row for row in rows)}
+    loader = loader_of(Unusual(), num_workers=1, collate=collate)
+    with closing(loader), pytest.raises(WorkerError, match=r"cannot be sent.*got TypeError: .*generator"):
+        next(iter(loader))
+
+
 class Deadly(Dataset):
     def __len__(self):
         return 40

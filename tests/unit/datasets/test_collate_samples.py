@@ -89,7 +89,7 @@ def test_a_rule_for_a_field_that_is_not_there():
         collated(texts(1), {"mask": "pad"})
 
 
-@pytest.mark.parametrize("rule", ["padding", 3, {"a": "stacked"}, {"a": None}])
+@pytest.mark.parametrize("rule", ["padding", 3, {"a": "stacked"}, {"a": None}, Pad])
 def test_what_is_no_rule(rule):
     with pytest.raises(OptionError, match="no such rule"):
         parse_rules(rule)
@@ -116,6 +116,7 @@ def test_dataclasses_stay_dataclasses():
         ([object(), object()], "object"),
         ([1, None], "int, NoneType"),
         ([{"a": 1}, 3], "dict of 1, int"),
+        ([torch.eye(2).to_sparse()] * 2, r"sparse_coo Tensor\(2, 2\)"),
     ],
 )
 def test_samples_that_do_not_fit_together_are_told_apart(samples, message):

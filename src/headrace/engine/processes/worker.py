@@ -138,7 +138,7 @@ class Worker:
         except Exception as error:
             raise WorkerError(
                 "a batch cannot be sent from a worker process to the trainer",
-                got=f"{type(batch).__qualname__}: {error}",
+                got=f"{type(error).__qualname__}: {error}",
                 accepted="what pickle or cloudpickle can handle",
                 remedy='Return arrays, tensors and plain objects, or use engine="threads".',
             ) from error
