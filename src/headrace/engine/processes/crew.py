@@ -19,6 +19,7 @@ from headrace.engine.processes.member import Member
 from headrace.engine.processes.messages import Message
 from headrace.engine.processes.pipe import Bell, Pipe
 from headrace.engine.processes.ranges import HEADER_BYTES, Ranges
+from headrace.engine.processes.standard_streams import occupy_standard_streams
 from headrace.engine.processes.tasks import TaskQueue
 from headrace.engine.processes.windows import SharedFile
 from headrace.errors import WorkerError
@@ -55,6 +56,7 @@ class Crew:
         self.listener: Listener | None = None
         self.poller = select.poll()
         self.speakers: dict[int, Member] = {}
+        occupy_standard_streams()
         self.file = SharedFile(anonymous_file("tasks"))
         self.tickets = Pipe()
         self.ranges = Ranges(self.file)

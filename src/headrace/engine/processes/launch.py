@@ -125,7 +125,7 @@ def written(work: int, job: Job) -> WorkLayout:
             "the dataset, or a function given with it, cannot be sent to worker processes",
             got=f"{type(error).__qualname__}: {error}",
             accepted="what pickle or cloudpickle can handle: no open files, locks, sockets, generators",
-            remedy='Open such things on first use or in worker_init, or use engine="threads".',
+            remedy='Open such things on first use or in worker_init_fn, or use engine="threads".',
         ) from error
 
 

@@ -58,7 +58,11 @@ class Member:
             with theirs:
                 told = replace(seat, control=theirs.fileno(), slots=self.file.fd)
                 self.process = subprocess.Popen(  # noqa: S603 - this interpreter
-                    told.command(), pass_fds=told.descriptors(), env=environment, stdin=subprocess.DEVNULL
+                    told.command(),
+                    pass_fds=told.descriptors(),
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    cwd=working_folder(),
                 )
         except BaseException:
             self.close()
@@ -148,3 +152,15 @@ class Member:
         """In a forked child: the process is the parent's."""
         self.note_end(Ended(exit_code=None, peak_bytes=0))
         self.close()
+
+
+def working_folder() -> str | None:
+    """Where a worker is started: where this process is, or at the root if that folder is gone.
+
+    Libraries that ask where they are when they are loaded, such as oneMKL, end the process if nobody can tell.
+    """
+    try:
+        os.getcwd()  # noqa: PTH109 - only whether there is one
+    except FileNotFoundError:
+        return os.sep
+    return None
