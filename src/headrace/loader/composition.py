@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from torch.utils.data import IterableDataset
 
 from headrace._base.machine import Machine, read_machine
 from headrace.contracts import Layout, Shuffle, Tail
@@ -171,12 +172,13 @@ def _workers(options: LoaderOptions, machine: Machine, topology: Topology) -> Wo
 
 
 def _map_layout(dataset: Any) -> Layout:
-    if not isinstance(dataset, Sized) or not hasattr(dataset, "__getitem__"):
+    iterates = isinstance(dataset, IterableDataset)  # has a __getitem__ too, which raises
+    if iterates or not isinstance(dataset, Sized) or not hasattr(dataset, "__getitem__"):
         raise OptionError(
             "the dataset is not map-style",
             got=type(dataset).__name__,
             accepted="a dataset with __len__ and __getitem__",
-            remedy="For tar shards use headrace.ShardDataset",
+            remedy="For tar shards use headrace.ShardDataset; streams of other kinds need torch's own loader",
         )
     return Layout(samples=np.array([len(dataset)], dtype=np.int64), sizes=np.zeros(1, dtype=np.int64))
 

@@ -98,7 +98,10 @@ def ids_of(batch: Any) -> I64:
         ids = np.array([operator.index(one) for one in batch], dtype=np.int64)
     except (TypeError, OverflowError) as error:
         raise OptionError(
-            "a sampler gives something that is no sample number", got=repr(batch)[:80], accepted="integers"
+            "a sampler gives something that is no sample number",
+            got=repr(batch)[:80],
+            accepted="integers",
+            remedy="Give numbers, and let the dataset's __getitem__ look its keys up in a list.",
         ) from error
     if len(ids) == 0:
         raise OptionError("a batch sampler gives an empty batch", accepted="batches of one sample or more")

@@ -139,13 +139,23 @@ def test_a_call_written_for_torch_works_as_it_is():
     assert "batch_size=2" in repr(loader)
 
 
-def test_a_dataset_without_length_is_refused_with_the_remedy():
+def test_an_iterable_dataset_is_refused_with_the_remedy_even_with_a_length():
     class Stream(torch.utils.data.IterableDataset):
         def __iter__(self):
             return iter(range(3))
 
-    with pytest.raises(OptionError, match="not map-style"):
-        len(hr.DataLoader(Stream(), 2))
+    class Counted(Stream):
+        def __len__(self):
+            return 3
+
+    for dataset in (Stream(), Counted(), iter(range(3))):
+        with pytest.raises(OptionError, match=r"not map-style.*__getitem__.*ShardDataset"):
+            len(hr.DataLoader(dataset, 2))
+
+
+def test_keys_that_are_no_numbers_are_refused_with_the_remedy():
+    with pytest.raises(OptionError, match=r"got \['b'\].*integers.*in a list"):
+        list(hr.DataLoader({"a": 1, "b": 2}, sampler=["b"]))
 
 
 @pytest.mark.parametrize("num", [0, 1, 3])
