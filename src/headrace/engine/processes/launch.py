@@ -18,7 +18,7 @@ from headrace.engine.processes.messages import Brief
 from headrace.engine.processes.pipe import Pipe
 from headrace.engine.processes.seat import Seat
 from headrace.engine.processes.windows import SharedFile
-from headrace.engine.processes.work_file import WorkLayout, write_work
+from headrace.engine.processes.work_file import write_work
 from headrace.errors import OptionError
 
 THREAD_VARIABLES = (
@@ -77,7 +77,7 @@ def launch(job: Job, options: CrewOptions, desk: Desk, members: list[Member]) ->
                 seat = seat_of_worker(number, options, desk, work, starts)
                 members.append(Member(number, seat, environment))
         brief = Brief(
-            layout=written(work, job),
+            contents=written(work, job),
             board_offset=desk.board_offset,
             num_workers=options.num_workers,
             max_free_bytes=options.max_free_bytes,
@@ -102,7 +102,6 @@ def seat_of_worker(number: int, options: CrewOptions, desk: Desk, work: int, sta
         starts=starts.read_end,
         started=starts.write_end,
         path=tuple(map(str, sys.path)),
-        argv=tuple(sys.argv),
         preload=tuple(module for module in options.preload if module in sys.modules),
     )
 
@@ -112,14 +111,14 @@ def environment_of_workers(num_threads: int | None) -> dict[str, str]:
     return os.environ | ({} if num_threads is None else dict.fromkeys(THREAD_VARIABLES, str(num_threads)))
 
 
-def written(work: int, job: Job) -> WorkLayout:
-    """Packs the job into an empty file.
+def written(work: int, job: Job) -> int:
+    """Packs the job into an empty file, and tells where that says what it holds.
 
     Raises:
         OptionError: It cannot be pickled.
     """
     try:
-        return write_work(work, job)
+        return write_work(work, job, sys.argv)
     except Exception as error:
         raise OptionError(
             "the dataset, or a function given with it, cannot be sent to worker processes",

@@ -10,15 +10,15 @@ from typing import NamedTuple, TypeAlias
 from headrace.engine.events import Event
 from headrace.engine.processes.carried_errors import CarriedError
 from headrace.engine.processes.parcels import Parcel
-from headrace.engine.processes.work_file import WorkLayout
 
 LENGTH = struct.Struct("<I")
 
 
 class Brief(NamedTuple):
-    """From the trainer: all that a worker needs, once it is there to be read."""
+    """From the trainer: all that a worker needs, once it is there to be read. Short: nobody waits until it is taken."""
 
-    layout: WorkLayout
+    contents: int
+    """Where the file of the work says what it holds."""
     board_offset: int
     num_workers: int
     max_free_bytes: int

@@ -36,8 +36,6 @@ class Seat:
     """The same, for writing."""
     path: tuple[str, ...]
     """Where modules are found."""
-    argv: tuple[str, ...]
-    """The trainer's."""
     preload: tuple[str, ...]
     """Modules that the work is likely to need, imported while the trainer still packs it."""
     control: int = -1

@@ -9,26 +9,29 @@ from __future__ import annotations
 import mmap
 import os
 import pickle
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from headrace.contracts import U8
-from headrace.engine.processes.parcels import aligned_starts, pickled
+from headrace.engine.processes.parcels import PROTOCOL, aligned_starts, pickled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WorkLayout:
-    """Where the pieces of a work lie in its file: the pickle first, then its buffers."""
+class Contents:
+    """What a file of a work holds. Lies at its end, and may be long: a dataset can have a buffer for each sample."""
 
+    argv: tuple[str, ...]
+    """The trainer's, which is too long for a command line where it names many files."""
     starts: tuple[int, ...]
-    """Offset of each piece, and the end of the last one."""
+    """Offset of each piece, the pickle first, then its buffers; and the end of the last one."""
     sizes: tuple[int, ...]
 
 
-def write_work(fd: int, work: Any) -> WorkLayout:
-    """Writes a work to an empty file.
+def write_work(fd: int, work: Any, argv: Sequence[str]) -> int:
+    """Writes a work to an empty file, and tells at which offset its contents are told.
 
     Raises:
         Exception: Whatever the work's own pickling raises.
@@ -38,17 +41,26 @@ def write_work(fd: int, work: Any) -> WorkLayout:
     pieces = [np.frombuffer(piece, dtype=np.uint8) for piece in (body, *(buffer.raw() for buffer in buffers))]
     sizes = [piece.nbytes for piece in pieces]
     starts = aligned_starts(sizes)
-    os.ftruncate(fd, max(starts[-1], 1))
+    contents = pickle.dumps(Contents(argv=tuple(argv), starts=tuple(starts), sizes=tuple(sizes)), protocol=PROTOCOL)
+    pieces.append(np.frombuffer(contents, dtype=np.uint8))
+    os.ftruncate(fd, starts[-1] + len(contents))
     memory = mapped(fd, mmap.MAP_SHARED)
-    for piece, start in zip(pieces, starts, strict=False):
+    for piece, start in zip(pieces, starts, strict=True):
         memory[start : start + piece.nbytes] = piece
-    return WorkLayout(starts=tuple(starts), sizes=tuple(sizes))
+    return starts[-1]
 
 
-def read_work(fd: int, layout: WorkLayout) -> Any:
+def read_contents(fd: int, start: int) -> Contents:
+    """What the file holds."""
+    contents: Contents = pickle.loads(mapped(fd, mmap.MAP_PRIVATE)[start:].data)  # noqa: S301 - of the same process
+    return contents
+
+
+def read_work(fd: int, contents: Contents) -> Any:
     """The work that was written; its arrays are views of private pages."""
     memory = mapped(fd, mmap.MAP_PRIVATE)
-    body, *buffers = (memory[start : start + size] for start, size in zip(layout.starts, layout.sizes, strict=False))
+    places = zip(contents.starts, contents.sizes, strict=False)
+    body, *buffers = (memory[start : start + size] for start, size in places)
     return pickle.loads(body.data, buffers=buffers)  # noqa: S301 - from the process that started this one
 
 

@@ -27,7 +27,7 @@ from headrace.engine.processes.seat import Seat
 from headrace.engine.processes.tasks import Task, TaskTaker, Ticket
 from headrace.engine.processes.watch import die_first, die_with, watch
 from headrace.engine.processes.windows import SharedFile
-from headrace.engine.processes.work_file import read_work
+from headrace.engine.processes.work_file import read_contents, read_work
 from headrace.engine.processes.worker_slots import WorkerSlots
 from headrace.errors import WorkerError
 
@@ -154,7 +154,6 @@ def main(told: dict[str, Any]) -> None:
     die_first()
     faulthandler.enable(file=2)
     EVENTS.in_use = True
-    sys.argv = list(seat.argv)
     line = Line(seat.control)
     with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):  # the trainer does not need it any more
         worker = start(seat, line)
@@ -185,7 +184,9 @@ def start(seat: Seat, line: Line) -> Worker | None:
 def take_up(seat: Seat, brief: Brief, line: Line, tasks: TaskTaker) -> Worker | None:
     """Unpacks the work, and lets the user's code prepare for it."""
     try:
-        job: Job = read_work(seat.work, brief.layout)
+        contents = read_contents(seat.work, brief.contents)
+        sys.argv = list(contents.argv)
+        job: Job = read_work(seat.work, contents)
         os.close(seat.work)  # what is mapped stays
         worker = Worker(seat, brief, line, tasks, job)
         if job.worker_init is not None:
