@@ -256,7 +256,7 @@ def test_a_work_that_cannot_be_pickled_is_refused_with_the_reason():
     lock = threading.Lock()
     before = workers_alive()
     engine = make(lambda *_: lock)
-    with pytest.raises(OptionError, match=r"cannot be sent to worker processes; got TypeError: .*lock") as caught:
+    with pytest.raises(OptionError, match=r"cannot be sent to worker processes \[at=.*got TypeError: .*lock") as caught:
         engine.run(StepSource(1))
     assert "worker_init" in str(caught.value)
     assert workers_alive() == before

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from headrace._base.machine import affinity_cpus
 from headrace.engine.processes.anonymous_file import anonymous_file
+from headrace.engine.processes.culprits import culprit_of
 from headrace.engine.processes.job import Job
 from headrace.engine.processes.member import Member
 from headrace.engine.processes.messages import Brief
@@ -124,6 +125,7 @@ def written(work: int, job: Job) -> int:
             "the dataset, or a function given with it, cannot be sent to worker processes",
             got=f"{type(error).__qualname__}: {error}",
             accepted="what pickle or cloudpickle can handle: no open files, locks, sockets, generators",
+            at=culprit_of(job).removeprefix(".work.") or None,
             remedy='Open such things on first use or in worker_init_fn, or use engine="threads".',
         ) from error
 
