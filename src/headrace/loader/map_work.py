@@ -16,6 +16,7 @@ from headrace.contracts import Allocate, Recorder, Step
 from headrace.datasets.collate_rules import parse_rules
 from headrace.datasets.collate_samples import collate_samples
 from headrace.datasets.good_rows import repeat_good_rows
+from headrace.errors import SampleError
 from headrace.loader.extras import append_extras
 from headrace.loader.made import BatchSizes, Made, tensor_bytes
 from headrace.loader.options import LoaderOptions
@@ -69,9 +70,8 @@ class MapWork:
     def _samples(self, step: Step) -> tuple[list[Any], list[int]]:
         """The samples of a step, and the rows that failed where those are to be skipped."""
         keys = sample_keys(self.options.seed, step.epoch, step.ids, draws=step.draws).tolist()
-        if hasattr(self.dataset, "__getitems__"):
-            with sample_randomness(keys[0]):
-                return list(self.dataset.__getitems__(step.ids.tolist())), []
+        if getattr(self.dataset, "__getitems__", None) is not None:
+            return self._samples_at_once(step, keys[0]), []
         samples: list[Any] = []
         failed: list[tuple[int, Exception]] = []
         for row, index in enumerate(step.ids.tolist()):
@@ -87,6 +87,18 @@ class MapWork:
         if failed and len(failed) == len(samples):
             samples = [self._stand_in(step, failed[0][1])] * len(samples)
         return samples, [row for row, _ in failed]
+
+    def _samples_at_once(self, step: Step, key: int) -> list[Any]:
+        with sample_randomness(key):
+            samples = list(self.dataset.__getitems__(step.ids.tolist()))
+        if len(samples) != len(step.ids):
+            raise SampleError(
+                f"__getitems__ of {type(self.dataset).__name__} gives another number of samples than it is asked for",
+                got=len(samples),
+                accepted=len(step.ids),
+                remedy="Give a sample for each id, in their order; leave out beforehand what is not wanted.",
+            )
+        return samples
 
     def _sample(self, index: int, key: int) -> Any:
         try:

@@ -12,7 +12,7 @@ import torch
 from torch.utils.data import Dataset, RandomSampler, TensorDataset
 
 import headrace as hr
-from headrace.errors import OptionError, StaleIteratorError
+from headrace.errors import OptionError, SampleError, StaleIteratorError
 
 
 class Squares(Dataset):
@@ -151,6 +151,26 @@ def test_an_iterable_dataset_is_refused_with_the_remedy_even_with_a_length():
     for dataset in (Stream(), Counted(), iter(range(3))):
         with pytest.raises(OptionError, match=r"not map-style.*__getitem__.*ShardDataset"):
             len(hr.DataLoader(dataset, 2))
+
+
+class ByTheBatch(torch.utils.data.Dataset):
+    def __init__(self, num_lost):
+        self.num_lost = num_lost
+
+    def __len__(self):
+        return 6
+
+    def __getitem__(self, index):
+        raise AssertionError("not to be called")
+
+    def __getitems__(self, ids):
+        return [-number for number in ids][self.num_lost :]
+
+
+def test_samples_made_by_the_batch_are_as_many_as_were_asked_for():
+    assert [batch.tolist() for batch in hr.DataLoader(ByTheBatch(0), 3)] == [[0, -1, -2], [-3, -4, -5]]
+    with pytest.raises(SampleError, match=r"__getitems__ of ByTheBatch.*got 2; accepted: 3"):
+        next(iter(hr.DataLoader(ByTheBatch(1), 3)))
 
 
 def test_keys_that_are_no_numbers_are_refused_with_the_remedy():
