@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,10 @@ from tests.left_behind import left_behind, look
 
 # Processes that tests start run this checkout too.
 os.environ["PYTHONPATH"] = str(Path(__file__).parents[1] / "src")
+
+# Programs that a shell starts in the background ignore Ctrl-C, and so would all processes that tests interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 hypothesis.settings.register_profile(
     "bounded",
