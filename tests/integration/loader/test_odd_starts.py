@@ -2,6 +2,12 @@
 
 import subprocess
 import sys
+import types
+from contextlib import closing
+
+import pytest
+
+import headrace as hr
 
 SCRIPT = """
 import os, shutil, sys, tempfile
@@ -37,3 +43,13 @@ print([(ids.tolist(), bool(elsewhere.all()), num_arguments[0].item()) for ids, e
 def test_no_guard_no_streams_no_folder_many_arguments_and_many_arrays():
     done = subprocess.run([sys.executable, "-"], input=SCRIPT, capture_output=True, text=True, check=False)
     assert done.stdout == "[([60000, 60001, 60002], True, 301), ([60003, 60004, 60005], True, 301)]\n", done.stderr
+
+
+def test_a_module_that_workers_do_not_find_is_told_with_the_remedy(monkeypatch):
+    module = types.ModuleType("loaded_from_nowhere")
+    exec("class Numbers(list): pass", vars(module))  # as programs load plug-ins
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    loader = hr.DataLoader(module.Numbers([1, 2]), engine="processes", num_workers=1)
+    with closing(loader), pytest.raises(ModuleNotFoundError, match="loaded_from_nowhere") as caught:
+        next(iter(loader))
+    assert "register_pickle_by_value" in "".join(caught.value.__notes__)

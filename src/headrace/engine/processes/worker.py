@@ -34,6 +34,11 @@ from headrace.errors import WorkerError
 NOTE_EVERY_S = 0.05
 """How often memory is noted between steps; the watching thread looks amid long ones."""
 
+MODULE_ADVICE = (
+    "headrace: a worker process looks for modules where sys.path of this program leads. Put the folder of this one on "
+    "it, or call cloudpickle.register_pickle_by_value(module)."
+)
+
 
 class Line:
     """The socket to the trainer."""
@@ -192,6 +197,8 @@ def take_up(seat: Seat, brief: Brief, line: Line, tasks: TaskTaker) -> Worker | 
         if job.worker_init is not None:
             job.worker_init(seat.number)
     except Exception as error:  # noqa: BLE001 - it belongs to the consumer
+        if isinstance(error, ModuleNotFoundError):
+            error.add_note(MODULE_ADVICE)
         line.send(Unready(carry(error)))
         return None
     tasks.board.set_ready(seat.number, peak_bytes())
