@@ -73,11 +73,16 @@ def _by_python(python: PythonPart, num_workers: int, batch_size: int) -> EngineC
 
 def _by_measure(measured: GilShare, num_samples: int, num_workers: int, batch_size: int) -> EngineChoice:
     held_s = measured.share * measured.sample_s
-    facts = f"a sample takes {measured.sample_s * 1e3:.2g} ms and holds the GIL for {measured.share:.0%} of it"
+    facts = f"a sample takes {rounded(measured.sample_s * 1e3)} ms and holds the GIL for {measured.share:.0%} of it"
     if held_s * batch_size < WORTH_A_PROCESS_S:
-        return EngineChoice(kind="threads", reason=f"{facts}: {held_s * batch_size * 1e3:.2g} ms a batch")
+        return EngineChoice(kind="threads", reason=f"{facts}: {rounded(held_s * batch_size * 1e3)} ms a batch")
     if held_s * num_samples < WORTH_A_START_S:
-        return EngineChoice(kind="threads", reason=f"{facts}: {held_s * num_samples:.2g} s an epoch")
+        return EngineChoice(kind="threads", reason=f"{facts}: {rounded(held_s * num_samples)} s an epoch")
     # Threads of which each wants the lock for this share get in each other's way, and in the trainer's, beyond one.
     kind: EngineKind = "threads" if measured.share * (num_workers + 1) <= 1 else "processes"
     return EngineChoice(kind=kind, reason=facts)
+
+
+def rounded(number: float) -> str:
+    """A number as people write it: two digits where it is small, no powers of ten where it is large."""
+    return f"{number:.2g}" if number < 10 else f"{number:,.0f}"

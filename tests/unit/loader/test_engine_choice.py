@@ -34,6 +34,7 @@ def test_python_that_holds_the_lock_goes_to_processes():
     chosen = choice()
     assert chosen.kind == "processes"
     assert "1 ms and holds the GIL for 100%" in chosen.reason
+    assert "a sample takes 3,000 ms" in choice(measured={"sample_s": 3.0}).reason
 
 
 @pytest.mark.parametrize(
