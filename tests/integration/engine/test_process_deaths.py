@@ -51,8 +51,9 @@ def make(work, **options):
     return ProcessEngine(work, **(defaults | options))
 
 
-def workers():
-    return psutil.Process().children()
+def workers(engine):
+    """The worker processes; the tests' process may have other children."""
+    return [psutil.Process(member.process.pid) for member in engine.crew.members]
 
 
 def descriptors():
@@ -78,7 +79,7 @@ def test_kills_at_any_time_are_told_at_once_and_leave_nothing():
         for _ in range(dice.randrange(30)):
             next(stream)
         time.sleep(dice.random() * 0.02)
-        victim = dice.choice(workers())
+        victim = dice.choice(workers(engine))
         victim.kill()
         killed_s = time.monotonic()
         with pytest.raises(WorkerDiedError, match=r"was killed by SIGKILL") as caught:
@@ -180,7 +181,7 @@ def test_a_worker_that_dies_at_its_start_is_told():
 def test_a_worker_that_died_between_iterations_is_replaced():
     engine = make(NumberWork())
     assert numbers(engine.run(StepSource(3))) == [0, 1, 2]
-    workers()[0].kill()
+    workers(engine)[0].kill()
     time.sleep(0.05)
     assert numbers(engine.run(StepSource(3))) == [0, 1, 2]
     engine.close()
@@ -193,7 +194,7 @@ def test_without_what_only_linux_has(monkeypatch):
     assert numbers(engine.run(StepSource(30))) == list(range(30))
     stream = engine.run(StepSource())
     next(stream)
-    workers()[0].kill()
+    workers(engine)[0].kill()
     with pytest.raises(WorkerDiedError, match="SIGKILL"):
         list(stream)
     engine.close()

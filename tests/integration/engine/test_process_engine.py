@@ -403,7 +403,8 @@ def test_what_is_measured_in_workers_is_told(shared):
 
 def test_workers_print(capfd):
     def run(step, allocate):
-        print("hello from", step.index, flush=True)  # noqa: T201 - what is tested
+        # in one piece, so that two workers cannot write into each other's lines
+        print(f"hello from {step.index}\n", end="", flush=True)  # noqa: T201 - what is tested
         print("and on stderr", file=sys.stderr, flush=True)  # noqa: T201 - the same
 
     engine = make(run)
