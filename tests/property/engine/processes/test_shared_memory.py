@@ -168,7 +168,9 @@ def facts(value):
     if isinstance(value, torch.Tensor):
         return str(value.dtype), tuple(value.shape), value.contiguous().view(-1).to(torch.complex128).tolist()
     if isinstance(value, np.ndarray):
-        return value.dtype.str, value.shape, np.ascontiguousarray(value).tobytes()
+        # numpy itself pickles dates of foreign byte order in the order of the machine
+        native = np.ascontiguousarray(value.astype(value.dtype.newbyteorder("=")))
+        return native.dtype.str, value.shape, native.tobytes()
     if isinstance(value, dict):
         return {key: facts(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
