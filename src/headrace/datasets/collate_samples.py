@@ -11,7 +11,7 @@ from typing import Any
 from headrace.contracts import Allocate
 from headrace.datasets.collate_rules import Rule, Rules
 from headrace.datasets.padding import Pad, pad
-from headrace.datasets.stacking import stack
+from headrace.datasets.stacking import is_registered, stack
 from headrace.datasets.structure import columns, part_names, rebuilt
 from headrace.errors import CollateError, HeadraceError
 
@@ -76,7 +76,7 @@ def call_rule(rule: Callable[[list[Any]], Any], values: list[Any], field: str) -
 def stack_parts(values: Sequence[Any], field: str, allocate: Allocate) -> Any:
     """Stacks values, or the parts of values, however deep they lie."""
     names = part_names(values[0])
-    if names is None:
+    if names is None or is_registered(values[0]):
         try:
             return stack(values, allocate)
         except (RuntimeError, TypeError, ValueError, KeyError) as error:

@@ -82,7 +82,12 @@ def stack_numbers(numbers: Sequence[Any]) -> Any:
 
 def by_torch(values: Sequence[Any]) -> Any:
     """The reference; a tuple of strings stays a tuple with it, a list a list."""
-    return collate(values, collate_fn_map=COLLATE_FUNCTIONS)
+    return collate(values, collate_fn_map=default_collate_fn_map | OWN_FUNCTIONS)
+
+
+def is_registered(value: Any) -> bool:
+    """Whether the user has told torch how to collate values of this very type."""
+    return type(value) in default_collate_fn_map
 
 
 def join_tensors(tensors: Sequence[torch.Tensor], *, collate_fn_map: Any = None) -> Any:
@@ -97,8 +102,8 @@ def join_tensors(tensors: Sequence[torch.Tensor], *, collate_fn_map: Any = None)
     return torch.stack(list(tensors))
 
 
-COLLATE_FUNCTIONS: dict[Any, Any] = {**default_collate_fn_map, torch.Tensor: join_tensors}
-"""Torch's own for everything but tensors."""
+OWN_FUNCTIONS: dict[Any, Any] = {torch.Tensor: join_tensors}
+"""What stands in for torch's; all others are looked up when they are needed, since users register more."""
 
 
 def empty_tensor(shape: Sequence[int], dtype: torch.dtype, allocate: Allocate) -> torch.Tensor:

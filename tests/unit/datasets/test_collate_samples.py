@@ -3,6 +3,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import torch
+from torch.utils.data._utils.collate import default_collate_fn_map
 
 from headrace.datasets.collate_rules import Rules, parse_rules
 from headrace.datasets.collate_samples import collate_samples
@@ -139,3 +140,15 @@ def test_large_rows_lie_in_leased_memory():
 
 def test_rules_that_name_nothing_stack_everything():
     assert collate_samples([1, 2], Rules(), np.empty).tolist() == [1, 2]
+
+
+def test_types_that_the_user_has_registered_with_torch(monkeypatch):
+    @dataclass
+    class Sample:
+        number: int
+
+    def add_up(samples, *, collate_fn_map=None):
+        return sum(sample.number for sample in samples)
+
+    monkeypatch.setitem(default_collate_fn_map, Sample, add_up)
+    assert collated([{"a": Sample(1)}, {"a": Sample(2)}]) == {"a": 3}
