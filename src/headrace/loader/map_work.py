@@ -54,9 +54,10 @@ class MapWork:
         self.recorder.add("dataset", perf_counter() - started, items=len(samples))
         valid = step.valid.copy()
         valid[bad] = False
-        good = [row for row in range(len(samples)) if row not in set(bad)]
         started = perf_counter()
-        batch = self._collate(repeat_good_rows(samples, bad, good), allocate)
+        if bad:
+            samples = repeat_good_rows(samples, bad, sorted(set(range(len(samples))).difference(bad)))
+        batch = self._collate(samples, allocate)
         self.recorder.add("collate", perf_counter() - started, items=len(samples))
         self.sizes.saw(tensor_bytes(batch), len(samples))
         batch = append_extras(batch, self.options.extras, step, valid, None)
