@@ -42,7 +42,7 @@ class Peers:
         Args:
             topology: As found out at first use, perhaps before torch.distributed was initialised.
         """
-        if self.is_alone or not dist.is_available() or not dist.is_initialized():
+        if self.is_alone or not is_in_a_job():
             return None
         ranks = self.ranks
         if ranks is None:
@@ -51,6 +51,11 @@ class Peers:
                 return None
         store = _job_store() if len(ranks) > 1 else None
         return Rendezvous(_session(store, self.group, ranks), self.name) if store is not None else None
+
+
+def is_in_a_job() -> bool:
+    """Whether torch.distributed is there to ask for other processes."""
+    return dist.is_available() and dist.is_initialized()
 
 
 def _session(store: Store, group: str, ranks: tuple[int, ...]) -> Session:

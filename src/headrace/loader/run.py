@@ -18,6 +18,7 @@ from headrace.loader.engine_choice import EngineChoice
 from headrace.loader.explain import explain
 from headrace.loader.iterator import LoaderIterator
 from headrace.loader.landing import Landing
+from headrace.loader.peers import is_in_a_job
 from headrace.loader.place import Place
 from headrace.loader.progress import Progress
 from headrace.loader.running import AnyEngine, decide_engine, make_engine
@@ -50,7 +51,8 @@ class Run:
         """
         composition, progress = self.composition, self.progress
         self.stats.begin_epoch()
-        if composition.shuffle is not None:
+        if composition.shuffle is not None and is_in_a_job():
+            # Not otherwise: a state includes a hash of all paths, which a lone process need not wait for.
             self._agree(composition.steps.state(progress.upcoming))
         stream = self._stream(progress.begin())
         iterator = LoaderIterator(stream, self.landing, progress, self.agreement, composition.topology.rank)
