@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
 
 from headrace.contracts import Step
 from headrace.datasets.shard_source import ShardSource
@@ -33,6 +34,12 @@ class ReadAhead:
             except IndexError:
                 return  # another I/O thread was quicker
             self.source.read_ahead(first, count, self.topology.local_rank, self.topology.local_world_size)
+
+    def along(self, steps: Iterator[Step]) -> Iterator[Step]:
+        """The steps themselves; asks with each that is pulled, once for all worker processes that fetch them."""
+        for step in steps:
+            self.after(step)
+            yield step
 
     def lookout_of(self, step: Step) -> Lookout:
         """The lookout of a step's epoch; what was wanted of another one is not any more."""

@@ -21,7 +21,9 @@ from headrace.loader.landing import Landing
 from headrace.loader.peers import is_in_a_job
 from headrace.loader.place import Place
 from headrace.loader.progress import Progress
+from headrace.loader.read_ahead import ReadAhead
 from headrace.loader.running import AnyEngine, decide_engine, make_engine
+from headrace.loader.work import make_read_ahead
 
 
 class Run:
@@ -41,6 +43,7 @@ class Run:
         self.agreement = agreement
         self.engine: AnyEngine | None = None
         self.landing: Landing | None = None
+        self.read_ahead: ReadAhead | None = None
         self.live: weakref.ref[LoaderIterator] | None = None
 
     def begin(self) -> LoaderIterator:
@@ -122,8 +125,9 @@ class Run:
                 composition = replace(composition, dataset=self.packed.dataset)
             if self.choice.kind == "processes":
                 self.landing = Landing(composition.sizes, pins=composition.options.pin_memory)
+                self.read_ahead = make_read_ahead(composition)
             self.engine = make_engine(composition, self.choice, self.stats)
-        return self.engine.run(steps)
+        return self.engine.run(steps if self.read_ahead is None else self.read_ahead.along(steps))
 
     def _recompose(self, composition: Composition) -> None:
         """Another composition, and nothing left of what ran under the old one."""

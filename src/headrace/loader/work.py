@@ -19,7 +19,8 @@ def make_work(composition: Composition, recorder: Recorder, *, in_process: bool 
     Args:
         composition: What was decided.
         recorder: What its stages record to.
-        in_process: Whether worker processes do it: each decodes on its own thread, and pins nothing.
+        in_process: Whether worker processes do it: each decodes on its own thread, pins nothing, and reads nothing
+            ahead, since others do the next steps.
     """
     options, resolved = composition.options, composition.resolved
     pins = options.pin_memory and not in_process
@@ -42,7 +43,7 @@ def make_work(composition: Composition, recorder: Recorder, *, in_process: bool 
         recorder=recorder,
         sizes=composition.sizes,
         pins=pins,
-        read_ahead=make_read_ahead(composition),
+        read_ahead=None if in_process else make_read_ahead(composition),
     )
 
 

@@ -13,6 +13,7 @@ from torch.utils.data import Dataset, get_worker_info
 from torchvision.transforms import v2
 
 import headrace as hr
+from headrace.datasets.shard_source import ShardSource
 from headrace.errors import OptionError, WorkerError
 from headrace.pack import PackOptions, pack
 
@@ -171,6 +172,16 @@ def test_batches_of_unusual_tensors_are_those_of_threads_and_what_cannot_travel_
     loader = loader_of(Unusual(), num_workers=1, collate=collate)
     with closing(loader), pytest.raises(WorkerError, match=r"cannot be sent.*got TypeError: .*generator"):
         next(iter(loader))
+
+
+def test_windows_are_asked_for_once_by_the_trainers_process(photographs, tmp_path, monkeypatch):
+    pack(str(photographs), str(tmp_path), PackOptions(samples_per_shard=10))
+    asked = []
+    monkeypatch.setattr(ShardSource, "read_ahead", lambda _, first, count, *__: asked.append((first, count)))
+    dataset = hr.ShardDataset(str(tmp_path), fields="cls")
+    with closing(loader_of(dataset, batch_size=8, window_samples=20)) as loader:
+        assert sum(len(batch) for batch in loader) == len(dataset)
+    assert sum(count for _, count in asked) == len(dataset), "every window, and none twice"
 
 
 class Deadly(Dataset):
