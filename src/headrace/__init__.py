@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from headrace.datasets.field import Field, field
     from headrace.datasets.padding import Pad
     from headrace.datasets.shard_dataset import ShardDataset
     from headrace.datasets.shard_writer import ShardWriter
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DataLoader",
+    "Field",
     "HeadraceError",
     "Pad",
     "ShardDataset",
@@ -26,12 +28,14 @@ __all__ = [
     "SharedList",
     "Topology",
     "__version__",
+    "field",
     "rng",
 ]
 __version__ = "0.1.0"
 
 LAZY = {
     "DataLoader": "headrace.loader.data_loader",
+    "Field": "headrace.datasets.field",
     "HeadraceError": "headrace.errors",
     "Pad": "headrace.datasets.padding",
     "ShardDataset": "headrace.datasets.shard_dataset",
@@ -39,6 +43,7 @@ LAZY = {
     "SharedDict": "headrace.datasets.shared.shared_dict",
     "SharedList": "headrace.datasets.shared.shared_list",
     "Topology": "headrace.order.topology",
+    "field": "headrace.datasets.field",
     "rng": "headrace.recipes.randomness",
 }
 """Where each public name lives; loaded when it is first asked for, so that `import headrace` costs nothing."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from headrace.datasets.field import Field, FieldKind, field
 from headrace.errors import OptionError
 
 Shape: TypeAlias = Literal["bare", "tuple", "dict"]
-FieldsArgument: TypeAlias = str | Sequence[str] | Mapping[str, str] | None
+FieldsArgument: TypeAlias = str | Field | Sequence[str | Field] | Mapping[str, str | Field] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,9 +19,20 @@ class Entry:
     """One leaf of a sample."""
 
     name: str
-    """Name of the leaf: the key in a dict sample, otherwise the extensions as they were asked for."""
-    extensions: tuple[str, ...]
-    """Extensions that are accepted, in order of preference, lower-cased and without the leading dot."""
+    """Name of the leaf, which no other has: the key in a dict sample, otherwise the extensions as they were asked for,
+    with the path where there is one (`json:objects[].bbox`), and a number from the second of that name on (`jpg#2`)."""
+    field: Field
+    """What it holds and how it is read."""
+
+    @property
+    def extensions(self) -> tuple[str, ...]:
+        """Extensions that are accepted, in order of preference."""
+        return self.field.extensions
+
+    @property
+    def kind(self) -> FieldKind:
+        """What the leaf is to a transform."""
+        return self.field.kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,22 +66,23 @@ def parse_fields(fields: FieldsArgument, known: Sequence[str]) -> SampleShape:
     """Reads the `fields` argument of a dataset.
 
     Args:
-        fields: An extension (alternatives by `;`), a sequence or a mapping of those, or None for all of `known`.
+        fields: An extension (alternatives by `;`) or a `headrace.field(...)`, a sequence or a mapping of those, or None
+            for all of `known`.
         known: The fields that the shards hold.
 
     Raises:
         OptionError: An entry that is empty, of another type, or that no shard holds.
     """
     if fields is None:
-        entries = tuple(Entry(name=name, extensions=(name,)) for name in known)
+        entries = tuple(Entry(name=name, field=field(name)) for name in known)
         return SampleShape(shape="dict", entries=entries)
-    if isinstance(fields, str):
-        return _checked(SampleShape(shape="bare", entries=(_entry(fields, fields),)), known)
+    if isinstance(fields, str | Field):
+        return _checked(SampleShape(shape="bare", entries=_entries([fields])), known)
     if isinstance(fields, Mapping):
-        entries = tuple(_entry(name, ext) for name, ext in fields.items())
+        entries = tuple(_entry(name, one) for name, one in fields.items())
         return _checked(SampleShape(shape="dict", entries=entries), known)
     if isinstance(fields, Sequence):
-        return _checked(SampleShape(shape="tuple", entries=tuple(_entry(ext, ext) for ext in fields)), known)
+        return _checked(SampleShape(shape="tuple", entries=_entries(fields)), known)
     raise OptionError(
         "fields has a wrong type",
         got=type(fields).__name__,
@@ -76,15 +90,21 @@ def parse_fields(fields: FieldsArgument, known: Sequence[str]) -> SampleShape:
     )
 
 
-def _entry(name: object, extensions: object) -> Entry:
-    if not isinstance(extensions, str) or not isinstance(name, str):
-        raise OptionError(
-            "a field is named by its extension", got=repr(extensions), accepted="a string such as 'jpg' or 'jpg;png'"
-        )
-    names = tuple(part.strip().lstrip(".").lower() for part in extensions.split(";"))
-    if not all(names):
-        raise OptionError("a field has an empty extension", got=repr(extensions), accepted="'jpg' or 'jpg;png'")
-    return Entry(name=name, extensions=names)
+def _entry(name: object, one: object) -> Entry:
+    if not isinstance(name, str):
+        raise OptionError("a field of a dict has a name", got=repr(name), accepted="a string")
+    return Entry(name=name, field=one if isinstance(one, Field) else field(one))  # type: ignore[arg-type]
+
+
+def _entries(fields: Sequence[Any]) -> tuple[Entry, ...]:
+    """Entries that are named by what was asked for; the second of one name becomes `name#2`."""
+    entries: list[Entry] = []
+    uses: Counter[str] = Counter()
+    for one in fields:
+        name = one if isinstance(one, str) else one.asked if isinstance(one, Field) else ""
+        uses[name] += 1
+        entries.append(_entry(name if uses[name] == 1 else f"{name}#{uses[name]}", one))
+    return tuple(entries)
 
 
 def _checked(shape: SampleShape, known: Sequence[str]) -> SampleShape:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from headrace.datasets.field import field
 from headrace.datasets.fields import Entry, SampleShape
 from headrace.datasets.file_source import FileSource
 
 SHAPE = SampleShape(
     shape="tuple",
-    entries=(Entry(name="image", extensions=("jpg",)), Entry(name="label", extensions=("cls",))),
+    entries=(Entry(name="image", field=field("jpg")), Entry(name="label", field=field("cls"))),
 )
 
 

@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from headrace import codecs
 from headrace.contracts import ImageLimits
-from headrace.datasets.fields import Entry, SampleShape
+from headrace.datasets.fields import SampleShape
 from headrace.errors import OptionError
 from headrace.recipes import ImageRecipe, compile_transform
 
@@ -50,11 +49,6 @@ class SamplePlan:
     options: DecodeOptions = field(default_factory=DecodeOptions)
 
 
-def is_image(entry: Entry) -> bool:
-    """Whether every extension of a leaf names an image."""
-    return all(codecs.kind_of(extension) == "image" for extension in entry.extensions)
-
-
 def plan_sample(
     shape: SampleShape, transform: object, options: DecodeOptions, *, image_only: bool = False
 ) -> SamplePlan:
@@ -69,7 +63,7 @@ def plan_sample(
     Raises:
         OptionError: A dict of callables names a field that the sample has not.
     """
-    images = [place for place, entry in enumerate(shape.entries) if is_image(entry)]
+    images = [place for place, entry in enumerate(shape.entries) if entry.kind == "image"]
     if isinstance(transform, Mapping):
         return _plan_by_field(shape, transform, images, options)
     recipes = {place: _compile(None, options) for place in images}

@@ -33,7 +33,7 @@ class SampleProgram:
             for place, recipe in plan.images.items()
         }
         self.values = [
-            None if place in self.images else ValueLeaf(entry, plan.calls.get(place), plan.options.allow_pickle)
+            None if place in self.images else ValueLeaf(entry, plan.calls.get(place), plan.options)
             for place, entry in enumerate(plan.shape.entries)
         ]
 

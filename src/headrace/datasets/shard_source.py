@@ -22,7 +22,7 @@ class ShardSource:
     def __init__(self, index: DatasetIndex, shape: SampleShape) -> None:
         self.index = index
         self.shape = shape
-        self.entries = tuple(entry.extensions for entry in shape.entries)
+        self.entries = tuple(dict.fromkeys(entry.extensions for entry in shape.entries))
         self.shards = ShardSet(index)
 
     def layout(self) -> Layout:
@@ -48,17 +48,18 @@ class ShardSource:
             read = read_ranges(lease.fds, lease.offsets, lease.sizes, allocate)
             if read.failed:
                 raise self._error(ids, *min(read.failed.items()))
-        return {
-            entry.name: ByteColumn(
+        columns = {
+            extensions: ByteColumn(
                 addresses=read.addresses[place],
                 sizes=lease.sizes[place],
                 absent=lease.absent[place],
                 owner=read.arena,
-                choices=lease.choices[place] if len(entry.extensions) > 1 else None,
+                choices=lease.choices[place] if len(extensions) > 1 else None,
                 faults=lease.faults,
             )
-            for place, entry in enumerate(self.shape.entries)
+            for place, extensions in enumerate(self.entries)
         }
+        return {entry.name: columns[entry.extensions] for entry in self.shape.entries}
 
     def names(self, ids: I64) -> Sequence[SampleName]:
         """Shard and key of each sample."""

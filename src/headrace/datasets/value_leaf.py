@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import torch
 
 from headrace import codecs
 from headrace.contracts import ByteColumn
 from headrace.datasets.batch_run import BatchRun
 from headrace.datasets.fields import Entry
+from headrace.datasets.plan import DecodeOptions
 from headrace.datasets.values import Values, python_values, row_bytes
 from headrace.errors import SampleError
 from headrace.recipes.randomness import sample_randomness
@@ -26,13 +28,13 @@ class ValueLeaf:
     Args:
         entry: The leaf.
         call: The user's function, called with each value.
-        allow_pickle: Extensions whose bytes may be unpickled.
+        options: How bytes are decoded.
     """
 
-    def __init__(self, entry: Entry, call: Callable[[Any], Any] | None, allow_pickle: tuple[str, ...]) -> None:
+    def __init__(self, entry: Entry, call: Callable[[Any], Any] | None, options: DecodeOptions) -> None:
         self.entry = entry
         self.call = call
-        self.allow_pickle = allow_pickle
+        self.options = options
         self.holds_integers = all(codecs.kind_of(extension) == "integer" for extension in entry.extensions)
 
     def run(self, batch: BatchRun) -> Values:
@@ -59,11 +61,17 @@ class ValueLeaf:
             elif data is not None:
                 extension = extensions[0 if column.choices is None else column.choices[row]]
                 try:
-                    values[row] = codecs.decode(extension, data, allow_pickle=self.allow_pickle)
+                    values[row] = self._value(extension, data)
                 except SampleError as error:
                     batch.faults.add(row, error, self.entry.name)
                     values[row] = blank
         return values
+
+    def _value(self, extension: str, data: bytes) -> Any:
+        """What the bytes of one row hold."""
+        if self.entry.kind == "mask" and codecs.kind_of(extension) == "image":
+            return torch.from_numpy(codecs.decode_mask(data, self.options.limits))
+        return codecs.decode(extension, data, allow_pickle=self.options.allow_pickle)
 
     def _called(self, call: Callable[[Any], Any], values: list[Any], batch: BatchRun) -> list[Any]:
         for row, (value, key) in enumerate(zip(values, batch.context.keys.tolist(), strict=True)):

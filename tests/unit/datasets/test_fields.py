@@ -1,5 +1,6 @@
 import pytest
 
+from headrace.datasets.field import field
 from headrace.datasets.fields import parse_fields
 from headrace.errors import OptionError
 
@@ -43,3 +44,16 @@ def test_entries_that_are_none_are_refused(fields):
 def test_a_field_that_no_shard_holds_is_refused_with_those_that_exist():
     with pytest.raises(OptionError, match=r"'webp'.*jpg, cls, seg\.png"):
         parse_fields(("webp", "cls"), KNOWN)
+
+
+def test_fields_with_a_path_are_named_by_it_and_names_come_once():
+    asked = ("jpg", field("json", get="objects[].bbox", kind="boxes"), field("json", get="id"), "jpg")
+    shape = parse_fields(asked, ("jpg", "json"))
+    assert [entry.name for entry in shape.entries] == ["jpg", "json:objects[].bbox", "json:id", "jpg#2"]
+    assert [entry.kind for entry in shape.entries] == ["image", "boxes", "value", "image"]
+
+
+def test_fields_go_wherever_extensions_go():
+    label = field("json", get="label.id", kind="label")
+    assert parse_fields(label, ("json",)).entries[0].field == label
+    assert parse_fields({"target": label}, ("json",)).entries[0].name == "target"

@@ -1,0 +1,169 @@
+"""`headrace.field(...)`: what one leaf of a sample holds, and how it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_args
+
+from headrace import codecs
+from headrace.errors import OptionError
+
+FieldKind: TypeAlias = Literal["image", "mask", "boxes", "keypoints", "text", "label", "value"]
+"""What a leaf is to a transform; "value" is anything else, delivered as its codec reads it."""
+
+BoxFormat: TypeAlias = Literal["XYXY", "XYWH", "CXCYWH"]
+"""What the four numbers of a box say, as torchvision calls it."""
+
+Classes: TypeAlias = tuple[str, ...] | Mapping[str | int, int] | Literal["auto"] | None
+"""Names in the order of their numbers; numbers by name (or by other numbers); "auto": those of the dataset index."""
+
+MASK_WORDS = frozenset({"mask", "masks", "seg", "segm", "segmentation"})
+"""An image whose extension has one of these before its last part (`seg.png`, `left.mask.png`) is a mask."""
+
+LOSSY = frozenset({"avif", "jfif", "jpe", "jpeg", "jpg", "jp2", "webp"})
+"""Formats that may change values: no masks are kept in them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """One leaf of a sample. Made by `headrace.field`, which checks it."""
+
+    extensions: tuple[str, ...]
+    """Extensions that are accepted, in order of preference, lower-cased and without the leading dot."""
+    kind: FieldKind
+    """What the leaf is to a transform."""
+    get: str | None = None
+    """Path of the part that is wanted inside of what the codec reads; None: all of it."""
+    format: BoxFormat | None = None
+    """What the numbers of boxes say; None where the leaf holds none."""
+    classes: Classes = None
+    """Which class names have which numbers; None: labels are numbers already."""
+
+    @property
+    def asked(self) -> str:
+        """The extensions, and the path where there is one, as they were asked for."""
+        names = ";".join(self.extensions)
+        return names if self.get is None else f"{names}:{self.get}"
+
+
+def field(
+    extensions: str,
+    *,
+    kind: FieldKind | None = None,
+    get: str | None = None,
+    format: BoxFormat | None = None,  # noqa: A002 - torchvision's word for it
+    classes: Sequence[str] | Mapping[str, int] | Mapping[int, int] | Literal["auto"] | None = None,
+) -> Field:
+    """Says what one leaf of a sample is, where its extension does not say all of it.
+
+    Args:
+        extensions: An extension (`jpg`), or alternatives by `;` (`jpg;png`).
+        kind: What it is to a transform. None: an image by its extension ("mask" where a word such as `seg` or `mask`
+            stands before the last part, as in `seg.png`), "label" of `cls` and its like or where `classes` is given,
+            "boxes" where `format` is given, "text" of `txt`, "value" otherwise.
+        get: Path of a part of a field with structure: `"label.id"`, `"objects[].bbox"`, `"captions[0]"`.
+        format: What the numbers of boxes say: "XYXY" (also if None), "XYWH" or "CXCYWH", in pixels.
+        classes: For labels that are names: a list of names in the order of their numbers, a dict from names (or from
+            other numbers) to numbers, or "auto" for the class names of the dataset index.
+
+    Returns:
+        An entry for `fields=`.
+
+    Raises:
+        OptionError: An argument that is not accepted, or two that do not go together.
+    """
+    names = parse_extensions(extensions)
+    known = _kind(names, kind, get, format, classes)
+    if format is not None and (known != "boxes" or format not in get_args(BoxFormat)):
+        raise OptionError(
+            f"a field of kind {known!r} has no such format", got=repr(format), accepted="XYXY, XYWH, CXCYWH for boxes"
+        )
+    if classes is not None and known != "label":
+        raise OptionError(f"a field of kind {known!r} has no classes", got=repr(classes)[:80], accepted="kind='label'")
+    if known == "mask" and (lossy := LOSSY & {name.rpartition(".")[2] for name in names}):
+        raise OptionError(
+            "a mask is kept in a format that may change its values",
+            got=", ".join(sorted(lossy)),
+            accepted="png, tif, bmp, gif, pgm, npy",
+            remedy="Write it as PNG; or read it with kind='image' and threshold it in a transform",
+        )
+    return Field(
+        extensions=names,
+        kind=known,
+        get=get,
+        format=(format or "XYXY") if known == "boxes" else None,
+        classes=checked_classes(classes),
+    )
+
+
+def parse_extensions(extensions: object) -> tuple[str, ...]:
+    """The extensions of an entry, lower-cased and without leading dots.
+
+    Raises:
+        OptionError: It is no string, or one of them is empty.
+    """
+    if not isinstance(extensions, str):
+        raise OptionError(
+            "a field is named by its extension", got=repr(extensions), accepted="a string such as 'jpg' or 'jpg;png'"
+        )
+    names = tuple(part.strip().lstrip(".").lower() for part in extensions.split(";"))
+    if not all(names):
+        raise OptionError("a field has an empty extension", got=repr(extensions), accepted="'jpg' or 'jpg;png'")
+    return names
+
+
+def kind_of_extensions(names: Iterable[str]) -> FieldKind:
+    """What leaves of these extensions are, where nothing else is said."""
+    kinds = {kind_of_extension(name) for name in names}
+    return kinds.pop() if len(kinds) == 1 else "value"
+
+
+def kind_of_extension(name: str) -> FieldKind:
+    """What a field of one extension is."""
+    *words, last = name.split(".")
+    held = codecs.kind_of(last)
+    if held == "image":
+        return "mask" if MASK_WORDS.intersection(words) and last not in LOSSY else "image"
+    return "label" if held == "integer" else "text" if held == "text" else "value"
+
+
+def checked_classes(classes: Any) -> Classes:
+    """The classes as values that nobody changes afterwards.
+
+    Raises:
+        OptionError: They are none of what is accepted, or a name comes twice.
+    """
+    if classes is None or classes == "auto":
+        return classes  # type: ignore[no-any-return]
+    if isinstance(classes, Mapping) and classes and all(map(_is_number, classes.values())):
+        names = dict(classes)
+        if all(isinstance(name, str) or _is_number(name) for name in names):
+            return names
+    if isinstance(classes, Sequence) and not isinstance(classes, (str, bytes)) and classes:
+        twice = len(set(classes)) < len(classes)
+        if all(isinstance(name, str) for name in classes) and not twice:
+            return tuple(classes)
+    raise OptionError(
+        "classes are not accepted",
+        got=repr(classes)[:80],
+        accepted="a list of different names, a dict of numbers by name, or 'auto'",
+    )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _kind(
+    names: tuple[str, ...], kind: FieldKind | None, get: str | None, format_: object, classes: object
+) -> FieldKind:
+    if kind is not None:
+        if kind not in get_args(FieldKind):
+            raise OptionError("a field has no such kind", got=repr(kind), accepted=", ".join(get_args(FieldKind)))
+        return kind
+    if classes is not None:
+        return "label"
+    if format_ is not None:
+        return "boxes"
+    return "value" if get is not None else kind_of_extensions(names)

@@ -1,0 +1,98 @@
+import pickle
+
+import pytest
+
+import headrace as hr
+from headrace.datasets.field import Field, kind_of_extension
+from headrace.errors import OptionError
+
+KINDS = {
+    "jpg": "image",
+    "png": "image",
+    "left.png": "image",
+    "seg.png": "mask",
+    "left.Mask.png": "mask",
+    "mask.tif": "mask",
+    "seg.jpg": "image",
+    "seg.webp": "image",
+    "mask.json": "value",
+    "seg": "value",
+    "cls": "label",
+    "fine.cls": "label",
+    "index": "label",
+    "txt": "text",
+    "en.txt": "text",
+    "json": "value",
+    "npy": "value",
+    "mask.npy": "value",
+    "bin": "value",
+}
+
+
+@pytest.mark.parametrize(("extension", "kind"), KINDS.items())
+def test_extensions_have_kinds(extension, kind):
+    assert hr.field(extension).kind == kind
+    assert kind_of_extension(extension.lower()) == kind
+
+
+def test_alternatives_of_different_kinds_are_values():
+    assert hr.field("jpg;png").kind == "image"
+    assert hr.field("jpg;txt").kind == "value"
+
+
+def test_what_is_said_decides():
+    assert hr.field("png", kind="mask").kind == "mask"
+    assert hr.field("seg.png", kind="image").kind == "image"
+    assert hr.field("json", get="a.b").kind == "value"
+    assert hr.field("json", get="b", format="XYWH") == Field(
+        extensions=("json",), kind="boxes", get="b", format="XYWH", classes=None
+    )
+    assert hr.field("npy", kind="boxes").format == "XYXY"
+    assert hr.field("json", get="label", classes=["cat", "dog"]).kind == "label"
+
+
+def test_classes_are_kept_as_they_were_given():
+    names = ["cat", "dog"]
+    kept = hr.field("cls", classes=names)
+    names.append("late")
+    assert kept.classes == ("cat", "dog")
+    assert hr.field("json", get="category_id", classes={1: 0, 90: 1}).classes == {1: 0, 90: 1}
+    assert hr.field("cls", classes="auto").classes == "auto"
+
+
+def test_fields_travel_to_workers():
+    one = hr.field("json", get="label", classes={"a": 0})
+    assert pickle.loads(pickle.dumps(one)) == one
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"kind": "picture"}, "no such kind"),
+        ({"kind": "label", "format": "XYXY"}, "no such format"),
+        ({"kind": "boxes", "format": "xyxy"}, "no such format"),
+        ({"kind": "boxes", "classes": ["a"]}, "has no classes"),
+        ({"classes": []}, "classes are not accepted"),
+        ({"classes": ["a", "a"]}, "classes are not accepted"),
+        ({"classes": "cat"}, "classes are not accepted"),
+        ({"classes": ["a", 1]}, "classes are not accepted"),
+        ({"classes": {"a": "b"}}, "classes are not accepted"),
+        ({"classes": {"a": True}}, "classes are not accepted"),
+        ({"classes": {1.5: 0}}, "classes are not accepted"),
+    ],
+)
+def test_arguments_that_do_not_go_together_are_refused(arguments, said):
+    with pytest.raises(OptionError, match=said):
+        hr.field("json", **arguments)
+
+
+@pytest.mark.parametrize("extension", ["mask.jpg", "webp", "png;JPEG"])
+def test_masks_are_not_kept_in_lossy_formats(extension):
+    with pytest.raises(OptionError, match=r"may change its values.*kind='image'"):
+        hr.field(extension, kind="mask")
+
+
+@pytest.mark.parametrize("extension", ["", "jpg;;png", None, 3])
+def test_extensions_that_are_none_are_refused(extension):
+    with pytest.raises(OptionError):
+        hr.field(extension)
