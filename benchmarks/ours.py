@@ -15,7 +15,9 @@ from headrace import DataLoader, ShardDataset
 def open_loader(shards: list[str], num_workers: int = NUM_WORKERS) -> DataLoader[Any]:
     """A shuffling loader over these shards."""
     dataset = ShardDataset(shards, fields=("jpg", "cls"), transform=pillow_transform("crop"))
-    return DataLoader(dataset, batch_size=BATCH_SIZE, shuffle=True, drop_last=True, num_workers=num_workers)
+    return DataLoader(
+        dataset, batch_size=BATCH_SIZE, shuffle=True, drop_last=True, num_workers=num_workers, persistent_workers=True
+    )
 
 
 def forever(loader: DataLoader[Any]) -> Iterator[Any]:

@@ -27,6 +27,7 @@ def batches(source: Path, work: str, setting: str) -> Iterator[tuple[Any, Any]]:
         shuffle=True,
         drop_last=True,
         num_workers=NUM_WORKERS,
+        persistent_workers=True,
         engine=cast("Any", setting),
     )
     while True:

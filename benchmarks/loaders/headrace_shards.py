@@ -29,6 +29,7 @@ def batches(source: Path, work: str, setting: str) -> Iterator[tuple[Any, Any]]:
         drop_last=True,
         num_workers=NUM_WORKERS,
         engine=cast("Any", setting),
+        persistent_workers=True,
     )
     while True:
         yield from loader

@@ -59,7 +59,8 @@ class DataLoader(TorchAttributes, Generic[T]):
         multiprocessing_context: Accepted as in torch; worker processes are never forked, whatever it says.
         generator: A `torch.Generator` whose initial seed becomes `seed`.
         prefetch_factor: At most this many batches a worker in flight, within the byte budget.
-        persistent_workers: Accepted as in torch; an idle loader holds no thread either way.
+        persistent_workers: True: workers go on at the end of an epoch and make the first batches of the next one, which
+            then begins without a wait. Otherwise a loader between two epochs holds no thread and no batch.
         in_order: Accepted as in torch; batches come in order either way.
         seed: Seed of order and augmentation, 64 bits.
         collate: Instead of `collate_fn`, how fields are put together on a worker: "stack", "pad", "list", a `Pad` or a
@@ -136,7 +137,6 @@ class DataLoader(TorchAttributes, Generic[T]):
         self.dataset = dataset
         self.sampler = sampler
         self.batch_sampler = batch_sampler
-        self.persistent_workers = persistent_workers
         self.in_order = in_order
         self.options = LoaderOptions(
             batch_size=batch_size if batch_sampler is None else None,
@@ -149,6 +149,7 @@ class DataLoader(TorchAttributes, Generic[T]):
             worker_init_fn=worker_init_fn,
             num_workers=num_workers,
             prefetch_factor=prefetch_factor,
+            persistent_workers=persistent_workers,
             pin_memory=pin_memory,
             collate_fn=collate_fn,
             collate=collate,
@@ -197,7 +198,7 @@ class DataLoader(TorchAttributes, Generic[T]):
         num_empty = 0
         while num_empty < 2:
             num_empty += 1
-            for batch in self:
+            for batch in self._running().begin(goes_on=True):
                 num_empty = 0
                 yield batch
         raise OptionError("forever() finds no batch", got="an epoch without batches", remedy="Look at len(loader)")

@@ -81,7 +81,8 @@ def _engine(composition: Composition, engine: EngineChoice) -> list[tuple[str, s
 def _memory(composition: Composition) -> tuple[str, str, str]:
     memory = composition.memory
     choice = f"{format_bytes(memory.size_bytes)}, at most {composition.workers.max_in_flight} batches in flight"
-    return "memory", choice, memory.reason
+    ahead = "; persistent_workers=True: between epochs too" if composition.options.persistent_workers else ""
+    return "memory", choice, memory.reason + ahead
 
 
 def _nodes(composition: Composition) -> list[tuple[str, str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from headrace.engine import StepStream
+from headrace.contracts import Delivered
 from headrace.errors import HeadraceError
 from headrace.loader.agreement import Agreement
 from headrace.loader.landing import Landing
@@ -21,7 +21,7 @@ class LoaderIterator(Iterator[Any]):
     """
 
     def __init__(
-        self, stream: StepStream, landing: Landing | None, progress: Progress, agreement: Agreement, rank: int
+        self, stream: Iterator[Delivered], landing: Landing | None, progress: Progress, agreement: Agreement, rank: int
     ) -> None:
         self.stream = stream
         self.landing = landing

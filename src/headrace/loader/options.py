@@ -37,6 +37,8 @@ class LoaderOptions:
     worker_init_fn: Callable[[int], Any] | None = None
     """Called in each worker process with its number."""
     prefetch_factor: int | None = None
+    persistent_workers: bool = False
+    """Whether the next epoch begins before anybody iterates over it."""
     pin_memory: bool = False
     collate_fn: Callable[[list[Any]], Any] | None = None
     collate: RulesArgument = None
@@ -62,6 +64,7 @@ class LoaderOptions:
         _check_mode("on_batch_change", self.on_batch_change, get_args(OnBatchChange))
         _check_mode("engine", self.engine, get_args(Engine))
         _check_mode("seed_workers", self.seed_workers, (True, False))
+        _check_mode("persistent_workers", self.persistent_workers, (True, False))
         if self.worker_init_fn is not None and not callable(self.worker_init_fn):
             raise OptionError("worker_init_fn cannot be called", got=repr(self.worker_init_fn), accepted="a callable")
         _check_mode("tail", self.tail, (None, *get_args(Tail)))

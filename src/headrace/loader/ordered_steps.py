@@ -44,6 +44,8 @@ class OrderedSteps:
         continuity: What a state must agree with.
     """
 
+    can_be_foreseen = True
+
     def __init__(self, spec: OrderSpec, topology: Topology, continuity: Continuity) -> None:
         self.spec = spec
         self.topology = topology

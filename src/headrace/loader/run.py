@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import time
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
+from headrace.contracts import Delivered, Step
 from headrace.datasets.shared import PackedDataset, pack_attributes
 from headrace.engine import Stats, StepStream
 from headrace.errors import OptionError
 from headrace.loader.agreement import Agreement
 from headrace.loader.composition import Composition
 from headrace.loader.engine_choice import EngineChoice
+from headrace.loader.epoch_chain import EpochChain
 from headrace.loader.explain import explain
 from headrace.loader.iterator import LoaderIterator
 from headrace.loader.landing import Landing
@@ -44,10 +46,14 @@ class Run:
         self.engine: AnyEngine | None = None
         self.landing: Landing | None = None
         self.read_ahead: ReadAhead | None = None
+        self.chain: EpochChain | None = None
         self.live: weakref.ref[LoaderIterator] | None = None
 
-    def begin(self) -> LoaderIterator:
+    def begin(self, *, goes_on: bool = False) -> LoaderIterator:
         """An iterator over what comes next; the one before it ends.
+
+        Args:
+            goes_on: Whether it is certain that the epoch after this one is wanted too.
 
         Raises:
             RankMismatchError: Another rank of the job begins something else.
@@ -57,6 +63,7 @@ class Run:
         if composition.shuffle is not None and is_in_a_job():
             # Not otherwise: a state includes a hash of all paths, which a lone process need not wait for.
             self._agree(composition.steps.state(progress.upcoming))
+        self._chain(goes_on=goes_on or composition.options.persistent_workers)
         stream = self._stream(progress.begin())
         iterator = LoaderIterator(stream, self.landing, progress, self.agreement, composition.topology.rank)
         self.live = weakref.ref(iterator)
@@ -112,13 +119,31 @@ class Run:
     def close(self) -> None:
         """Ends the live iterator and frees what it held."""
         self.live = None
+        if self.chain is not None:
+            self.chain.end()
+            self.chain = None
         engine, self.engine = self.engine, None
         if engine is not None:
             engine.close()
 
-    def _stream(self, place: Place) -> StepStream:
-        """The batches after a place; the stream before it ends."""
-        steps = self.composition.steps.steps(place)
+    def _chain(self, *, goes_on: bool) -> None:
+        """Sees to it that streams go on behind the end of an epoch, or that they do not."""
+        steps = self.composition.steps
+        goes_on = goes_on and steps.can_be_foreseen and self.choice.kind != "caller"
+        if self.chain is not None and not goes_on:
+            self.chain.end()
+            self.chain = None
+        elif self.chain is None and goes_on:
+            self.chain = EpochChain(steps, partial(open_stream, self._engine(), self.read_ahead))
+
+    def _stream(self, place: Place) -> Iterator[Delivered]:
+        """The batches from a place to the end of its epoch; the iterator before it ends."""
+        if self.chain is not None:
+            return self.chain.leg(place)
+        return open_stream(self._engine(), self.read_ahead, self.composition.steps.steps(place))
+
+    def _engine(self) -> AnyEngine:
+        """The engine, made when it is first needed."""
         if self.engine is None:
             composition = self.composition
             if self.packed is not None:
@@ -127,9 +152,14 @@ class Run:
                 self.landing = Landing(composition.sizes, pins=composition.options.pin_memory)
                 self.read_ahead = make_read_ahead(composition)
             self.engine = make_engine(composition, self.choice, self.stats)
-        return self.engine.run(steps if self.read_ahead is None else self.read_ahead.along(steps))
+        return self.engine
 
     def _recompose(self, composition: Composition) -> None:
         """Another composition, and nothing left of what ran under the old one."""
         self.close()
         self.composition = composition
+
+
+def open_stream(engine: AnyEngine, read_ahead: ReadAhead | None, steps: Iterator[Step]) -> StepStream:
+    """The batches of these steps; the stream before it ends."""
+    return engine.run(steps if read_ahead is None else read_ahead.along(steps))

@@ -25,6 +25,8 @@ class SampledSteps:
         seed: Of the augmentations.
     """
 
+    can_be_foreseen = False
+
     def __init__(self, batches: Any, identity: Identity, seed: int) -> None:
         self.batches = batches
         self.identity = identity

@@ -12,6 +12,9 @@ from headrace.loader.place import Place
 class StepSource(Protocol):
     """Gives the steps that this rank makes in an epoch, from any place in it. A value."""
 
+    can_be_foreseen: bool
+    """Whether asking for the steps of an epoch before its time changes nothing."""
+
     def num_steps(self, epoch: int) -> int:
         """Batches of a whole epoch on this rank."""
 

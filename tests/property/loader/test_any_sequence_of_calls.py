@@ -18,7 +18,7 @@ from headrace.errors import LoaderClosedError, OptionError
 SEED = 9
 
 
-def loader_of(num, shuffle, batch_size, num_workers=0):
+def loader_of(num, shuffle, batch_size, num_workers=0, persistent_workers=False):
     window_samples = 5 if shuffle == "window" else None
     return hr.DataLoader(
         range(num),
@@ -26,6 +26,7 @@ def loader_of(num, shuffle, batch_size, num_workers=0):
         shuffle=shuffle,
         seed=SEED,
         num_workers=num_workers,
+        persistent_workers=persistent_workers,
         window_samples=window_samples,
         on_batch_change="continue",
     )
@@ -42,10 +43,15 @@ def epoch_order(num, shuffle, epoch):
 class Calls(RuleBasedStateMachine):
     """The model: places are (epoch, samples delivered of it)."""
 
-    @initialize(num=st.integers(0, 17), shuffle=st.sampled_from([False, True, "window"]), batch_size=st.integers(1, 6))
-    def make(self, num, shuffle, batch_size):
+    @initialize(
+        num=st.integers(0, 17),
+        shuffle=st.sampled_from([False, True, "window"]),
+        batch_size=st.integers(1, 6),
+        workers=st.sampled_from([(0, False), (0, False), (2, False), (2, True)]),
+    )
+    def make(self, num, shuffle, batch_size, workers):
         self.num, self.shuffle, self.batch_size = num, shuffle, batch_size
-        self.loader = loader_of(num, shuffle, batch_size)
+        self.loader = loader_of(num, shuffle, batch_size, *workers)
         self.iterator = self.finished = None
         self.place = self.upcoming = (0, 0)
         self.is_over = self.is_chosen = False
@@ -123,13 +129,13 @@ class Calls(RuleBasedStateMachine):
         self.states.append((json.dumps(self.loader.state_dict()), self.saved))
 
     @precondition(lambda self: self.states)
-    @rule(data=st.data(), num_workers=st.sampled_from([None, 0, 0, 2]))
-    def load(self, data, num_workers):
+    @rule(data=st.data(), workers=st.sampled_from([None, (0, False), (2, False), (2, True)]))
+    def load(self, data, workers):
         state, place = data.draw(st.sampled_from(self.states))
         live = self.iterator
-        if num_workers is not None:
+        if workers is not None:
             self.loader.close()
-            self.loader = loader_of(self.num, self.shuffle, self.batch_size, num_workers)
+            self.loader = loader_of(self.num, self.shuffle, self.batch_size, *workers)
         self.loader.load_state_dict(json.loads(state))
         self.stands_at(place)
         if live is not None:

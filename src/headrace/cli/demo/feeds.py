@@ -75,7 +75,7 @@ class HeadraceFeed:
         shards = sorted(str(path) for path in Path(plan.shards).glob("*.tar"))
         dataset = ShardDataset(shards, fields=("jpg;jpeg;png", "cls"), transform=transform())
         self.loader: DataLoader[Any] = DataLoader(
-            dataset, batch_size=plan.batch_size, shuffle=True, seed=plan.seed, drop_last=True
+            dataset, batch_size=plan.batch_size, shuffle=True, seed=plan.seed, drop_last=True, persistent_workers=True
         )
 
     def epoch(self, number: int) -> Iterator[Any]:
