@@ -22,6 +22,7 @@ ROWS = {
     "order": 2,
     "recipes": 2,
     "shards": 2,
+    "sources": 2,
     "storage": 2,
     "cache": 3,
     "datasets": 3,

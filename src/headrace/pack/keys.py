@@ -1,42 +1,15 @@
-"""File names to keys and fields, such that a shard gives back what was put in."""
+"""Keys and fields such that a shard gives back what was put in."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from headrace.errors import SourceError
 from headrace.pack.catalog import Catalog
-from headrace.pack.options import Dots
 from headrace.shards.names import check_field, check_key
+from headrace.sources.names import shown
 
 REPLACE_REMEDY = "Rename the files, or pass --replace-dots (dots='replace'): dots in keys become underscores."
-NUM_SHOWN = 3
-
-
-def split_last(name: str, dots: Dots) -> tuple[str, str] | None:
-    """(stem, lower-case extension) of a file of its own; None where it has no extension.
-
-    With dots="refuse" the stem may still hold dots, which `refuse_dots` finds in all names together.
-    """
-    stem, dot, extension = name.rpartition(".")
-    if not dot or not stem or not extension:
-        return None
-    return (stem.replace(".", "_") if dots == "replace" else stem), extension.lower()
-
-
-def split_first(name: str, dots: Dots) -> tuple[str, str] | None:
-    """(stem, lower-case field) of a sibling file as shards group them: `a.seg.png` is field `seg.png` of `a`."""
-    if dots == "replace":
-        return split_last(name, dots)
-    stem, dot, field = name.partition(".")
-    if not dot or not stem or not field:
-        return None
-    return stem, field.lower()
-
-
-def join(folder: str, stem: str) -> str:
-    """The key of a file."""
-    return f"{folder}/{stem}" if folder else stem
 
 
 def refuse_dots(keys: Sequence[str]) -> None:
@@ -71,9 +44,3 @@ def check_names(catalog: Catalog, allow_pickle: tuple[str, ...]) -> None:
         check_key(key)
     for field in catalog.fields:
         check_field(field, catalog.keys[0], allow_pickle)
-
-
-def shown(names: Iterable[str]) -> str:
-    """The first few names, for a message."""
-    names = list(names)
-    return ", ".join(map(repr, names[:NUM_SHOWN])) + (", ..." if len(names) > NUM_SHOWN else "")

@@ -11,14 +11,17 @@ from typing import Any
 
 from headrace.errors import SourceError
 from headrace.pack.catalog import CatalogBuilder
-from headrace.pack.columns import Columns, find_columns
-from headrace.pack.folders import FileEntry
-from headrace.pack.keys import join, refuse_dots, refuse_repeats, shown, split_last
-from headrace.pack.labels import number_labels
-from headrace.pack.options import PackOptions, SourceKind
+from headrace.pack.keys import refuse_dots, refuse_repeats
+from headrace.pack.options import PackOptions
 from headrace.pack.rows import Row, read_rows
 from headrace.pack.source import Scan
+from headrace.sources.columns import Columns, find_columns
+from headrace.sources.folders import FileEntry
+from headrace.sources.kinds import SourceKind
+from headrace.sources.labels import LabelNumbers
+from headrace.sources.names import join, shown, split_last
 
+LABEL_REMEDY = "--label-column '' leaves the column to the json field."
 NUM_BETWEEN_CALLS = 10_000
 
 
@@ -99,6 +102,14 @@ def look_at(rows: Sequence[Row], paths: Sequence[str], path: str, on_found: Call
         )
     on_found(len(found))
     return found
+
+
+def number_labels(rows: Sequence[Row], column: str, path: str) -> tuple[list[int], tuple[str, ...] | None]:
+    """Class numbers of the rows, and the class names where the column holds names."""
+    numbers = LabelNumbers(column, path, LABEL_REMEDY)
+    numbers.add([row.values.get(column) for row in rows], [row.line for row in rows])
+    labels, class_names = numbers.finish()
+    return labels.tolist(), class_names
 
 
 def key_of(row: Row, name: str, columns: Columns, options: PackOptions, path: str) -> tuple[str, str]:

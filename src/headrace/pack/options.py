@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from headrace.errors import OptionError
-
-SourceKind: TypeAlias = Literal["image-folder", "siblings", "list", "shards"]
-"""What a source can be; `docs/guide/pack.md` shows one of each."""
-
-Dots: TypeAlias = Literal["refuse", "replace"]
-"""What happens to dots inside of file names, which would cut the key short: refused, or replaced by underscores."""
+from headrace.sources.columns import ListOptions
+from headrace.sources.kinds import Dots, SourceKind
 
 Damaged: TypeAlias = Literal["raise", "keep"]
 """What happens to an image that cannot be decoded for resizing: an error, or its bytes are packed as they are."""
@@ -36,20 +31,6 @@ class ResizeOptions:
             raise OptionError("the shorter edge must have a length", got=self.shorter_px, accepted="1 or more pixels")
         if not 1 <= self.quality <= 100:
             raise OptionError("not a JPEG quality", got=self.quality, accepted="1 to 100")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListOptions:
-    """Which columns of a list mean what. None: found by name, see `headrace.pack.columns`."""
-
-    path_column: str | None = None
-    """Column of the file's path, relative to the folder of the list or absolute."""
-    label_column: str | None = None
-    """Column of the class: integers, or names that are numbered in sorted order. An empty string: no labels."""
-    key_column: str | None = None
-    """Column of the sample's key; otherwise the path without its extension."""
-    fields: Mapping[str, str] = field(default_factory=dict)
-    """Columns that become fields of their own, as text: column name -> field, for instance {"caption": "txt"}."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

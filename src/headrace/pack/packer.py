@@ -20,7 +20,7 @@ from headrace.pack.catalog import Catalog
 from headrace.pack.destination import Destination
 from headrace.pack.journal import Finished, Journal
 from headrace.pack.keys import check_names
-from headrace.pack.options import PackOptions, SourceKind
+from headrace.pack.options import PackOptions
 from headrace.pack.plan import make_plan, packing_order
 from headrace.pack.progress import Meter
 from headrace.pack.report import OnProgress, PackReport
@@ -28,6 +28,7 @@ from headrace.pack.source import Scan
 from headrace.pack.sources import choose
 from headrace.pack.spool import Shrunk
 from headrace.pack.write import write_shards
+from headrace.sources.kinds import SourceKind
 
 LEAST_WORKERS = 2
 

@@ -11,9 +11,10 @@ import numpy as np
 from headrace.errors import SourceError
 from headrace.pack.catalog import CatalogBuilder
 from headrace.pack.destination import CLASS_NAMES
-from headrace.pack.options import PackOptions, SourceKind
+from headrace.pack.options import PackOptions
 from headrace.pack.source import Scan
 from headrace.shards import DatasetIndex, ShardIndex, expand_urls
+from headrace.sources.kinds import SourceKind
 
 
 class ShardsSource:

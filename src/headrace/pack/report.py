@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from headrace.pack.options import SourceKind
+from headrace.sources.kinds import SourceKind
 
 Stage: TypeAlias = Literal["list", "check", "resize", "write"]
 """Listing the source, checking what an interrupted run has left, shrinking images, writing shards."""

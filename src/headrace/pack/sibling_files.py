@@ -7,10 +7,13 @@ from pathlib import Path
 
 from headrace.errors import SourceError
 from headrace.pack.catalog import CatalogBuilder
-from headrace.pack.folders import FileEntry, Folder, walk
-from headrace.pack.keys import REPLACE_REMEDY, join, refuse_repeats, split_first
-from headrace.pack.options import PackOptions, SourceKind
+from headrace.pack.keys import refuse_repeats
+from headrace.pack.options import PackOptions
 from headrace.pack.source import Scan
+from headrace.sources.folders import FileEntry, Folder, look, walk
+from headrace.sources.kinds import SourceKind
+from headrace.sources.names import join
+from headrace.sources.siblings import group_siblings
 
 
 class SiblingSource:
@@ -21,7 +24,7 @@ class SiblingSource:
     def scan(self, path: str, options: PackOptions, on_found: Callable[[int], None]) -> Scan:
         """Lists the samples folder by folder, sorted by key."""
         root = str(Path(path).absolute())
-        folders = walk(root)
+        folders = walk(root, look)
         builder = CatalogBuilder(root)
         num_ignored = 0
         for folder in folders:
@@ -35,37 +38,16 @@ class SiblingSource:
         return Scan(catalog=builder.build(), num_ignored=num_ignored, notes=missing_notes(builder))
 
 
-def add_samples(builder: CatalogBuilder, folder: Folder, options: PackOptions) -> int:
+def add_samples(builder: CatalogBuilder, folder: Folder[FileEntry], options: PackOptions) -> int:
     """Adds the samples of one folder; returns the number of files that are none."""
-    groups: dict[str, dict[str, FileEntry]] = {}
-    num_ignored = 0
-    for file in folder.files:
-        parts = split_first(file.name, options.dots)
-        if parts is None or (parts[0].startswith("__") and parts[0].endswith("__")):
-            num_ignored += 1
-            continue
-        stem, field = parts
-        if options.dots == "refuse" and field.partition(".")[0].isdigit() and "." in field:
-            raise SourceError(
-                f"a dot inside of a name: field {field!r} of sample {stem!r} is surely not meant",
-                path=f"{builder.root}/{join(folder.path, file.name)}",
-                remedy=REPLACE_REMEDY,
-            )
-        fields = groups.setdefault(stem, {})
-        if field in fields:
-            raise SourceError(
-                "two files for one field, which differ in case or dots only",
-                got=f"{fields[field].name!r} and {file.name!r}",
-                path=f"{builder.root}/{folder.path}",
-                remedy="Rename or remove one of them.",
-            )
-        fields[field] = file
-    for stem in sorted(groups):
-        for field in sorted(groups[stem]):
-            file = groups[stem][field]
+    place = join(builder.root, folder.path) if folder.path else builder.root
+    siblings = group_siblings([file.name for file in folder.files], place, options.dots)
+    for stem, fields in siblings.samples.items():
+        for field, number in fields.items():
+            file = folder.files[number]
             builder.add_file(field, join(folder.path, file.name), file.size_bytes, file.mtime_ns)
         builder.end_sample(join(folder.path, stem))
-    return num_ignored
+    return siblings.num_ignored
 
 
 def missing_notes(builder: CatalogBuilder) -> tuple[str, ...]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from headrace.pack.catalog import Catalog
-from headrace.pack.options import PackOptions, SourceKind
+from headrace.pack.options import PackOptions
+from headrace.sources.kinds import SourceKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from headrace.errors import OptionError
 from headrace.pack.image_folder import ImageFolderSource
 from headrace.pack.listing import ListSource
-from headrace.pack.options import ListOptions, PackOptions, SourceKind
-from headrace.pack.recognise import recognise
+from headrace.pack.options import PackOptions
 from headrace.pack.repack import ShardsSource
 from headrace.pack.sibling_files import SiblingSource
 from headrace.pack.source import Source
+from headrace.sources.columns import ListOptions
+from headrace.sources.kinds import SourceKind
+from headrace.sources.recognise import recognise
 
 SOURCES: dict[SourceKind, Source] = {
     source.kind: source for source in (ImageFolderSource(), SiblingSource(), ListSource(), ShardsSource())

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from headrace._base.os_errors import from_os_error
 from headrace.errors import SourceError
-from headrace.pack.folders import IMAGE_EXTENSIONS
-from headrace.pack.options import SourceKind
-from headrace.pack.rows import EXTENSIONS
+from headrace.sources.folders import IMAGE_EXTENSIONS
+from headrace.sources.kinds import SourceKind
+from headrace.sources.rows import EXTENSIONS
 
 NUM_LOOKED_AT = 1000
 """Files of a folder that are looked at: enough to tell, few enough to be quick on a network file system."""

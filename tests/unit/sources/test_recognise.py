@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headrace.errors import SourceError
-from headrace.pack.recognise import recognise
+from headrace.sources.recognise import recognise
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Small trees of files to pack."""
+"""Small trees of files."""
 
 from __future__ import annotations
 

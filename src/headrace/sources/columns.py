@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from headrace.errors import SourceError
-from headrace.pack.options import ListOptions
 
 PATH_NAMES = (
     "path", "file", "filename", "file_name", "filepath", "file_path", "image", "image_path", "img", "img_path",
 )  # fmt: skip
 LABEL_NAMES = ("label", "cls", "class", "class_id", "class_name", "label_id", "target", "category", "y")
 KEY_NAMES = ("key", "__key__")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListOptions:
+    """Which columns of a list mean what. None: found by name, in the order of the names above."""
+
+    path_column: str | None = None
+    """Column of the file's path, relative to the folder of the list or absolute."""
+    label_column: str | None = None
+    """Column of the class: integers, or names that are numbered in sorted order. An empty string: no labels."""
+    key_column: str | None = None
+    """Column of the sample's key; otherwise the path without its extension."""
+    fields: Mapping[str, str] = field(default_factory=dict)
+    """Columns that become fields of their own, as text: column name -> field, for instance {"caption": "txt"}."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +57,7 @@ def find_columns(columns: Sequence[str], options: ListOptions, path: str) -> Col
             got=", ".join(columns),
             accepted=", ".join(PATH_NAMES),
             path=path,
-            remedy="Name it: --path-column NAME.",
+            remedy="Name it: --path-column NAME (headrace pack), paths=NAME (FileDataset).",
         )
     label = options.label_column
     if label is None:

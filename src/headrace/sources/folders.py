@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from headrace.errors import SourceError, StorageError
 
 IMAGE_EXTENSIONS = frozenset({"jpg", "jpeg", "png", "ppm", "bmp", "pgm", "tif", "tiff", "webp"})
 """What torchvision's ImageFolder takes for an image."""
+
+Noted = TypeVar("Noted")
+"""What is noted of a file: its name, or more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,18 +28,22 @@ class FileEntry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Folder:
+class Folder(Generic[Noted]):
     """The files of one folder, sorted by name."""
 
     path: str
     """Relative to the root of the walk, with slashes; empty for the root itself."""
-    files: tuple[FileEntry, ...]
+    files: tuple[Noted, ...]
     num_hidden: int
     """Hidden files and folders (`.DS_Store`, `._x`, `.git`), which are passed over."""
 
 
-def walk(root: str) -> list[Folder]:
+def walk(root: str, note: Callable[[os.DirEntry[str]], Noted]) -> list[Folder[Noted]]:
     """All folders below `root`, sorted by path. Links are followed, a link to a folder above is refused.
+
+    Args:
+        root: A folder.
+        note: What is noted of a file: `look`, or `name_of`, which asks the file system nothing more.
 
     Raises:
         SourceError: `root` is no folder, a link goes in a circle or to nothing, or a name is not UTF-8.
@@ -44,10 +52,12 @@ def walk(root: str) -> list[Folder]:
     if not Path(root).is_dir():
         what = "the source is no folder" if Path(root).exists() else "the source does not exist"
         raise SourceError(what, path=root, remedy="Name a folder, a list, or shards.")
-    return sorted(descend(root, "", ()), key=lambda folder: folder.path)
+    return sorted(descend(root, "", (), note), key=lambda folder: folder.path)
 
 
-def descend(root: str, relative: str, above: tuple[tuple[int, int], ...]) -> Iterator[Folder]:
+def descend(
+    root: str, relative: str, above: tuple[tuple[int, int], ...], note: Callable[[os.DirEntry[str]], Noted]
+) -> Iterator[Folder[Noted]]:
     """The folder at `relative` and those below it; `above` identifies the folders on the way down."""
     place = Path(root, relative)
     try:
@@ -67,10 +77,16 @@ def descend(root: str, relative: str, above: tuple[tuple[int, int], ...]) -> Ite
         if entry.is_dir():
             below.append(entry.name)
         else:
-            files.append(look(entry))
+            files.append(note(entry))
     yield Folder(path=relative, files=tuple(files), num_hidden=len(entries) - len(shown))
+    way = (*above, (status.st_dev, status.st_ino))
     for name in below:
-        yield from descend(root, f"{relative}/{name}" if relative else name, (*above, (status.st_dev, status.st_ino)))
+        yield from descend(root, f"{relative}/{name}" if relative else name, way, note)
+
+
+def name_of(entry: os.DirEntry[str]) -> str:
+    """The name of a file, which is looked at only where it is not known to be a plain one."""
+    return entry.name if entry.is_file(follow_symlinks=False) else look(entry).name
 
 
 def look(entry: os.DirEntry[str]) -> FileEntry:

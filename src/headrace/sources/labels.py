@@ -1,0 +1,74 @@
+"""The label column of a list as class numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from headrace.contracts import I64
+from headrace.errors import SourceError
+
+
+class LabelNumbers:
+    """Numbers the labels of a list that comes in pieces.
+
+    Integers (also as text) are kept. Names are numbered in sorted order, as ImageFolder numbers its folders.
+
+    Args:
+        column: Name of the column.
+        path: The list, for errors.
+        remedy: What to do with a column that holds no labels.
+    """
+
+    def __init__(self, column: str, path: str | None, remedy: str) -> None:
+        self.column = column
+        self.path = path
+        self.remedy = remedy
+        self.code_of: dict[int | str, int] = {}
+        self.pieces: list[I64] = []
+
+    def add(self, values: Sequence[Any], lines: Sequence[int]) -> None:
+        """Takes the labels of further rows.
+
+        Raises:
+            SourceError: A row without a label, or a label that is neither, naming the line.
+        """
+        code_of, codes = self.code_of, np.empty(len(values), dtype=np.int64)
+        for row, value in enumerate(values):
+            if value is None or value == "" or isinstance(value, bool) or not isinstance(value, int | str):
+                raise SourceError(
+                    "not a label", got=repr(value), accepted="an integer or a class name",
+                    path=self.path, line=lines[row], column=self.column, remedy=self.remedy,
+                )  # fmt: skip
+            codes[row] = code_of.setdefault(value, len(code_of))
+        self.pieces.append(codes)
+
+    def finish(self) -> tuple[I64, tuple[str, ...] | None]:
+        """Class numbers, shape (rows,), and the class names where the column holds names.
+
+        Raises:
+            SourceError: Numbers in some rows and names in others.
+        """
+        labels = list(self.code_of)
+        numbers = [to_int(value) for value in labels]
+        names: tuple[str, ...] | None = None
+        if any(number is None for number in numbers):
+            if any(isinstance(value, int) for value in labels):
+                raise SourceError(
+                    "labels that are numbers in some rows and names in others",
+                    path=self.path, column=self.column, remedy=self.remedy,
+                )  # fmt: skip
+            names = tuple(sorted(map(str, labels)))
+            position = {name: number for number, name in enumerate(names)}
+            numbers = [position[str(value)] for value in labels]
+        codes = np.concatenate(self.pieces) if self.pieces else np.empty(0, dtype=np.int64)
+        return np.array(numbers, dtype=np.int64)[codes], names
+
+
+def to_int(value: int | str) -> int | None:
+    """A label as an integer, or None where it is a name."""
+    if isinstance(value, int):
+        return value
+    return int(value) if value.removeprefix("-").isdecimal() and value.isascii() else None

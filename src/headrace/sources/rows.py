@@ -1,0 +1,164 @@
+"""Reads a CSV, TSV, JSON-lines or Parquet list, some thousand rows at a time."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from headrace.errors import SourceError, StorageError
+
+EXTENSIONS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
+CHUNK_ROWS = 4096
+"""Rows that are at hand together: enough to make the cost of a chunk small, few enough for any list's memory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chunk:
+    """Some rows of a list, in their order."""
+
+    lines: Sequence[int]
+    """Line of each row in the text file, or its number in a Parquet file, from 1."""
+    columns: Mapping[str, Sequence[Any]]
+    """The values of each column; None where a row has none."""
+
+
+def read_chunks(path: str) -> Iterator[Chunk]:
+    """The rows of a list; empty lines are passed over.
+
+    All chunks of a CSV or Parquet file have all of its columns, also where there is no row: then there is one chunk
+    without rows. A chunk of JSON lines has the columns that its own rows name.
+
+    Raises:
+        SourceError: A line that is not of the format, naming file and line, or an extension that is not known.
+        StorageError: The file cannot be read.
+    """
+    extension = Path(path).suffix.lower()
+    if extension not in EXTENSIONS:
+        raise SourceError("not a list", got=path, accepted=", ".join(EXTENSIONS))
+    with naming(path):
+        if extension == ".parquet":
+            yield from read_parquet(path)
+        elif extension in {".jsonl", ".ndjson"}:
+            yield from read_json_lines(path)
+        else:
+            yield from read_csv(path)
+
+
+def in_chunks(rows: Iterable[Any], what: str) -> Iterator[Chunk]:
+    """Mappings that are at hand as chunks.
+
+    Raises:
+        SourceError: A row that is no mapping of names to values, with its number.
+    """
+    numbered = enumerate(rows, 1)
+    while chunk := list(islice(numbered, CHUNK_ROWS)):
+        for number, row in chunk:
+            if not isinstance(row, Mapping) or not all(isinstance(name, str) for name in row):
+                raise SourceError(
+                    f"row {number} of {what} is no mapping of column names to values", got=type(row).__name__
+                )
+        yield by_column([number for number, _ in chunk], [row for _, row in chunk])
+
+
+@contextmanager
+def naming(path: str) -> Iterator[None]:
+    """Turns what reading a text file raises into errors that name it."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise SourceError("the list is not UTF-8 text", got=str(error), path=path) from error
+    except OSError as error:
+        if isinstance(error, StorageError):
+            raise
+        raise StorageError("the list cannot be read", got=error.strerror, path=path) from error
+
+
+def read_csv(path: str) -> Iterator[Chunk]:
+    """Rows of comma- or tab-separated text with a header line; values are strings."""
+    with Path(path).open(encoding="utf-8-sig", newline="") as text:
+        reader = csv.reader(text, delimiter="\t" if path.lower().endswith(".tsv") else ",", strict=True)
+        try:
+            header = next(reader, None)
+            if not header:
+                raise SourceError("the list is empty", path=path, accepted="a header line with column names")
+            if len(set(header)) != len(header):
+                raise SourceError("two columns of the list have one name", got=", ".join(header), path=path, line=1)
+            following = ((reader.line_num, values) for values in reader if values)
+            chunk = list(islice(following, CHUNK_ROWS))
+            while True:
+                yield csv_chunk(header, chunk, path)
+                chunk = list(islice(following, CHUNK_ROWS))
+                if not chunk:
+                    break
+        except csv.Error as error:
+            raise SourceError("not CSV", got=str(error), path=path, line=reader.line_num) from error
+
+
+def csv_chunk(header: Sequence[str], rows: Sequence[tuple[int, list[str]]], path: str) -> Chunk:
+    """Lines as columns."""
+    for line, values in rows:
+        if len(values) != len(header):
+            raise SourceError(
+                f"a line of {len(values)} values under a header of {len(header)}",
+                path=path,
+                line=line,
+                remedy="Put values that hold the separator in double quotes.",
+            )
+    columns: Iterable[Sequence[str]] = (
+        zip(*(values for _, values in rows), strict=True) if rows else ((),) * len(header)
+    )
+    return Chunk(lines=[line for line, _ in rows], columns=dict(zip(header, columns, strict=True)))
+
+
+def read_json_lines(path: str) -> Iterator[Chunk]:
+    """Rows of JSON objects, one a line."""
+    with Path(path).open(encoding="utf-8-sig") as text:
+        following = ((line, json_row(line, content, path)) for line, content in enumerate(text, 1) if content.strip())
+        while chunk := list(islice(following, CHUNK_ROWS)):
+            yield by_column([line for line, _ in chunk], [row for _, row in chunk])
+
+
+def json_row(line: int, content: str, path: str) -> dict[str, Any]:
+    """One line of JSON."""
+    try:
+        values = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise SourceError("not JSON", got=str(error), path=path, line=line) from error
+    if not isinstance(values, dict):
+        raise SourceError("not a JSON object", got=content.strip()[:60], path=path, line=line)
+    return values
+
+
+def by_column(lines: Sequence[int], rows: Sequence[Mapping[str, Any]]) -> Chunk:
+    """Rows as columns, in the order in which the rows first name them."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return Chunk(lines=lines, columns={name: [row.get(name) for row in rows] for name in names})
+
+
+def read_parquet(path: str) -> Iterator[Chunk]:
+    """Rows of a Parquet file."""
+    try:
+        from pyarrow import ArrowException, parquet
+    except ImportError as error:
+        raise SourceError(
+            "Parquet lists need pyarrow", path=path, remedy="pip install pyarrow, or save the list as CSV or JSONL."
+        ) from error
+    if not Path(path).exists():
+        raise SourceError("the source does not exist", path=path)
+    try:
+        with parquet.ParquetFile(path) as file:
+            num_read = 0
+            for batch in file.iter_batches(batch_size=CHUNK_ROWS):
+                lines = range(num_read + 1, num_read + batch.num_rows + 1)
+                yield Chunk(lines=lines, columns=batch.to_pydict())
+                num_read = lines.stop - 1
+            if not num_read:
+                yield Chunk(lines=(), columns=dict.fromkeys(file.schema_arrow.names, ()))
+    except ArrowException as error:
+        raise SourceError("not a Parquet file", got=str(error), path=path) from error
