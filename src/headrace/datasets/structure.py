@@ -36,7 +36,7 @@ def columns(samples: Sequence[Any], names: Sequence[Name]) -> list[Sequence[Any]
         return [[sample[name] for sample in samples] for name in names]
     if is_dataclass(first):
         return [[getattr(sample, name) for sample in samples] for name in names]
-    if any(len(sample) != len(names) for sample in samples):
+    if set(map(len, samples)) != {len(names)}:
         raise ValueError("samples with different numbers of parts")
     return list(zip(*samples, strict=True))
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from headrace.loader.gil_share import GilShare
+from headrace.loader.workers import WorkerDecision, suited_threads
 
 EngineKind: TypeAlias = Literal["caller", "threads", "processes"]
 
@@ -24,6 +25,8 @@ class EngineChoice:
 
     kind: EngineKind
     reason: str
+    workers: WorkerDecision
+    """How many of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,49 +41,62 @@ class PythonPart:
     """What a few samples took; None where they could not be made."""
     num_samples: int
     """Samples of an epoch on this rank."""
+    makes_samples: bool
+    """Whether it makes whole samples, rather than a part of what the native kernel has begun."""
 
 
 def choose_engine(
-    asked: Literal["auto", "threads", "processes"], *, num_workers: int, batch_size: int, python: PythonPart | None
+    asked: Literal["auto", "threads", "processes"],
+    *,
+    workers: WorkerDecision,
+    batch_size: int,
+    prefetch_factor: int | None,
+    python: PythonPart | None,
 ) -> EngineChoice:
     """The engine of a loader.
 
     Args:
         asked: The argument of the user.
-        num_workers: Workers, as decided.
+        workers: As decided without a look at samples.
         batch_size: Rows of a batch.
+        prefetch_factor: The argument of the user.
         python: What Python does; None where the native kernel does everything.
     """
+    kind, reason = _kind(asked, workers.num_workers, batch_size, python)
+    if kind == "threads" and python is not None and python.makes_samples and python.measured is not None:
+        workers = suited_threads(workers, python.measured, prefetch_factor=prefetch_factor)
+    return EngineChoice(kind=kind, reason=reason, workers=workers)
+
+
+def _kind(asked: str, num_workers: int, batch_size: int, python: PythonPart | None) -> tuple[EngineKind, str]:
     if num_workers == 0:
-        return EngineChoice(kind="caller", reason="num_workers=0")
+        return "caller", "num_workers=0"
     if asked != "auto":
-        return EngineChoice(kind=asked, reason="as asked")
+        return ("threads" if asked == "threads" else "processes"), "as asked"
     if python is None:
-        return EngineChoice(kind="threads", reason="the native kernel does the work, the GIL released")
-    return _by_python(python, num_workers, batch_size)
+        return "threads", "the native kernel does the work, the GIL released"
+    return _kind_of_python(python, num_workers, batch_size)
 
 
-def _by_python(python: PythonPart, num_workers: int, batch_size: int) -> EngineChoice:
+def _kind_of_python(python: PythonPart, num_workers: int, batch_size: int) -> tuple[EngineKind, str]:
     if python.starts_workers:
-        return EngineChoice(kind="processes", reason="worker_init_fn is for worker processes")
+        return "processes", "worker_init_fn is for worker processes"
     if python.draws_globally is not None:
-        reason = f"{python.draws_globally} draws from global generators, which only a process has for itself"
-        return EngineChoice(kind="processes", reason=reason)
+        return "processes", f"{python.draws_globally} draws from global generators, which only a process has for itself"
     if python.measured is None:
-        return EngineChoice(kind="threads", reason="no sample could be made to measure Python's part")
-    return _by_measure(python.measured, python.num_samples, num_workers, batch_size)
+        return "threads", "no sample could be made to measure Python's part"
+    return _kind_by_measure(python.measured, python.num_samples, num_workers, batch_size)
 
 
-def _by_measure(measured: GilShare, num_samples: int, num_workers: int, batch_size: int) -> EngineChoice:
+def _kind_by_measure(measured: GilShare, num_samples: int, num_workers: int, batch_size: int) -> tuple[EngineKind, str]:
     held_s = measured.share * measured.sample_s
     facts = f"a sample takes {rounded(measured.sample_s * 1e3)} ms and holds the GIL for {measured.share:.0%} of it"
     if held_s * batch_size < WORTH_A_PROCESS_S:
-        return EngineChoice(kind="threads", reason=f"{facts}: {rounded(held_s * batch_size * 1e3)} ms a batch")
+        return "threads", f"{facts}: {rounded(held_s * batch_size * 1e3)} ms a batch"
     if held_s * num_samples < WORTH_A_START_S:
-        return EngineChoice(kind="threads", reason=f"{facts}: {rounded(held_s * num_samples)} s an epoch")
+        return "threads", f"{facts}: {rounded(held_s * num_samples)} s an epoch"
     # Threads of which each wants the lock for this share get in each other's way, and in the trainer's, beyond one.
-    kind: EngineKind = "threads" if measured.share * (num_workers + 1) <= 1 else "processes"
-    return EngineChoice(kind=kind, reason=facts)
+    return ("threads" if measured.share * (num_workers + 1) <= 1 else "processes"), facts
 
 
 def rounded(number: float) -> str:

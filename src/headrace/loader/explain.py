@@ -25,7 +25,7 @@ def explain(composition: Composition, engine: EngineChoice, lists: str | None, e
         _order(composition, epoch),
         *_engine(composition, engine),
         *([] if lists is None else [("lists", lists, "large lists are packed into shared memory")]),
-        _memory(composition),
+        _memory(composition, engine),
         *_nodes(composition),
         *_windows(composition),
         *_operations(composition),
@@ -69,7 +69,7 @@ def _order(composition: Composition, epoch: int) -> tuple[str, str, str]:
 
 
 def _engine(composition: Composition, engine: EngineChoice) -> list[tuple[str, str, str]]:
-    workers = composition.workers
+    workers = engine.workers
     if engine.kind == "caller":
         return [("engine", "the caller's thread", engine.reason)]
     rows = [("engine", engine.kind, engine.reason), ("workers", count(workers.num_workers, "worker"), workers.reason)]
@@ -78,9 +78,9 @@ def _engine(composition: Composition, engine: EngineChoice) -> list[tuple[str, s
     return rows
 
 
-def _memory(composition: Composition) -> tuple[str, str, str]:
+def _memory(composition: Composition, engine: EngineChoice) -> tuple[str, str, str]:
     memory = composition.memory
-    choice = f"{format_bytes(memory.size_bytes)}, at most {composition.workers.max_in_flight} batches in flight"
+    choice = f"{format_bytes(memory.size_bytes)}, at most {engine.workers.max_in_flight} batches in flight"
     ahead = "; persistent_workers=True: between epochs too" if composition.options.persistent_workers else ""
     return "memory", choice, memory.reason + ahead
 

@@ -7,11 +7,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from headrace.loader.thread_clock import thread_clock
+
 TICK_S = 100e-6
 ON_TIME_S = 400e-6
 """A sleep of a tick ends about this late at most when nothing is in its way: timer slack and a wake-up."""
 ENOUGH_S = 0.1
 MOST_SAMPLES = 64
+LEAST_TELLING_S = 0.02
+"""What is over sooner says little about the lock, which threads pass on every 5 ms: four turns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,9 +23,11 @@ class GilShare:
     """What a few samples took."""
 
     sample_s: float
-    """Seconds a sample."""
+    """Seconds a sample, without those for which other programs had the CPU."""
     share: float
     """Part of that time for which Python's lock was held, 0 to 1."""
+    busy: float
+    """Part of that time for which the thread ran, with or without the lock, 0 to 1: it waited for the rest."""
 
 
 class Ticker:
@@ -63,13 +69,38 @@ def measure_gil_share(make: Callable[[int], object]) -> GilShare:
     make(1)  # the first one opens files and fills caches
     ticker = Ticker()
     ticker.thread.start()
-    began = time.perf_counter()
+    clock, began_s = thread_clock(), time.perf_counter()
     num_samples, num_next = 0, 1
     try:
-        while time.perf_counter() - began < ENOUGH_S and num_samples < MOST_SAMPLES:
+        while time.perf_counter() - began_s < ENOUGH_S and num_samples < MOST_SAMPLES:
             make(num_next)
             num_samples, num_next = num_samples + num_next, min(2 * num_next, MOST_SAMPLES)
     finally:
-        busy_s = time.perf_counter() - began
+        elapsed_s, now = time.perf_counter() - began_s, thread_clock()
         held_s = ticker.stop()
-    return GilShare(sample_s=busy_s / num_samples, share=min(1.0, held_s / busy_s))
+    return gil_share(
+        num_samples,
+        elapsed_s=elapsed_s,
+        held_s=held_s,
+        run_s=now.run_s - clock.run_s,
+        queued_s=now.queued_s - clock.queued_s,
+    )
+
+
+def gil_share(num_samples: int, *, elapsed_s: float, held_s: float, run_s: float, queued_s: float) -> GilShare:
+    """What samples would take on a machine that does nothing else.
+
+    Who holds the lock runs, or stands in the queue of a CPU; so the lock is held no longer than the thread has run,
+    and the ticker is held up by the queue too, which is taken out again.
+
+    Args:
+        num_samples: How many were made.
+        elapsed_s: How long that took.
+        held_s: How long the ticker did not get the lock.
+        run_s: How long the thread that made them has run.
+        queued_s: How long it was ready to run while others had the CPU.
+    """
+    own_s = max(elapsed_s - queued_s, run_s, 1e-9)
+    busy = run_s / own_s
+    share = min(busy, held_s * run_s / max(run_s + queued_s, 1e-9) / own_s) if own_s > LEAST_TELLING_S else busy
+    return GilShare(sample_s=own_s / num_samples, share=share, busy=busy)

@@ -6,6 +6,7 @@ Each item is made with `headrace.rng()` keyed by its sample; where the dataset m
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from time import perf_counter
 from typing import Any
 
@@ -21,7 +22,7 @@ from headrace.loader.extras import append_extras
 from headrace.loader.made import BatchSizes, Made, tensor_bytes
 from headrace.loader.options import LoaderOptions
 from headrace.loader.pinning import pin
-from headrace.recipes.randomness import sample_randomness
+from headrace.recipes.randomness import RowsRandomness, sample_randomness
 
 MOST_TRIES = 64
 """Samples that are tried in the place of a batch without a good row, before its fault is raised after all."""
@@ -70,27 +71,42 @@ class MapWork:
 
     def _samples(self, step: Step) -> tuple[list[Any], list[int]]:
         """The samples of a step, and the rows that failed where those are to be skipped."""
-        keys = sample_keys(self.options.seed, step.epoch, step.ids, draws=step.draws).tolist()
         if getattr(self.dataset, "__getitems__", None) is not None:
-            return self._samples_at_once(step, keys[0]), []
+            return self._samples_at_once(step), []
         samples: list[Any] = []
         failed: list[tuple[int, Exception]] = []
-        for row, index in enumerate(step.ids.tolist()):
-            try:
-                samples.append(self._sample(index, keys[row]))
-            except Exception as error:
-                if self.options.on_error == "raise" or not is_of_content(error):
-                    raise
-                samples.append(None)
-                failed.append((row, error))
+        with RowsRandomness(lambda: self._keys(step), samples) as randomness:
+            ids = randomness.along(step.ids.tolist())
+            while len(samples) < len(step.ids):
+                try:
+                    self._go_on(ids, samples)
+                except Exception as error:
+                    error.add_note(self._note(int(step.ids[len(samples)])))
+                    if self.options.on_error == "raise" or not is_of_content(error):
+                        raise
+                    failed.append((len(samples), error))
+                    samples.append(None)
         if failed:
             self.recorder.count("skipped_samples", len(failed))
         if failed and len(failed) == len(samples):
             samples = [self._stand_in(step, failed[0][1])] * len(samples)
         return samples, [row for row, _ in failed]
 
-    def _samples_at_once(self, step: Step, key: int) -> list[Any]:
-        with sample_randomness(key):
+    def _go_on(self, ids: Iterator[int], samples: list[Any]) -> None:
+        """Makes samples until one fails: a row costs what the dataset takes for it, and an `append`."""
+        dataset, add = self.dataset, samples.append
+        for index in ids:
+            add(dataset[index])
+
+    def _keys(self, step: Step) -> list[int]:
+        keys: list[int] = sample_keys(self.options.seed, step.epoch, step.ids, draws=step.draws).tolist()
+        return keys
+
+    def _note(self, index: int) -> str:
+        return f"headrace: sample {index} of {type(self.dataset).__name__}"
+
+    def _samples_at_once(self, step: Step) -> list[Any]:
+        with sample_randomness(self._keys(step)[0]):
             samples = list(self.dataset.__getitems__(step.ids.tolist()))
         if len(samples) != len(step.ids):
             raise SampleError(
@@ -106,7 +122,7 @@ class MapWork:
             with sample_randomness(key):
                 return self.dataset[index]
         except Exception as error:
-            error.add_note(f"headrace: sample {index} of {type(self.dataset).__name__}")
+            error.add_note(self._note(index))
             raise
 
     def _stand_in(self, step: Step, error: Exception) -> Any:

@@ -24,6 +24,7 @@ from headrace.loader.gil_share import GilShare, measure_gil_share
 from headrace.loader.made import Made
 from headrace.loader.work import make_work
 from headrace.loader.worker_start import WorkerStart
+from headrace.loader.workers import WorkerDecision
 from headrace.recipes.generators import GENERATORS
 
 AnyEngine: TypeAlias = ThreadEngine | InlineEngine | ProcessEngine
@@ -35,12 +36,11 @@ def make_engine(composition: Composition, choice: EngineChoice, recorder: Record
         work = make_work(composition, recorder)
         resources = partial(shared_native_pool, composition.workers.num_workers)
         return InlineEngine(work, slots=SHARED_SLOTS, recorder=recorder, resources=resources)
-    return (make_threads if choice.kind == "threads" else make_processes)(composition, recorder)
+    return (make_threads if choice.kind == "threads" else make_processes)(composition, choice.workers, recorder)
 
 
-def make_threads(composition: Composition, recorder: Recorder) -> ThreadEngine:
+def make_threads(composition: Composition, workers: WorkerDecision, recorder: Recorder) -> ThreadEngine:
     """Threads of this process."""
-    workers = composition.workers
     return ThreadEngine(
         make_work(composition, recorder),
         num_workers=workers.num_workers,
@@ -51,13 +51,13 @@ def make_threads(composition: Composition, recorder: Recorder) -> ThreadEngine:
         limit_bytes=composition.memory.size_bytes,
         max_in_flight=workers.max_in_flight,
         num_runners=workers.num_workers + (1 if composition.is_fused else 0),
-        resources=partial(shared_native_pool, workers.num_workers),
+        resources=partial(shared_native_pool, composition.workers.num_workers),
     )
 
 
-def make_processes(composition: Composition, recorder: Recorder) -> ProcessEngine:
+def make_processes(composition: Composition, workers: WorkerDecision, recorder: Recorder) -> ProcessEngine:
     """Worker processes, each with one thread."""
-    workers, options = composition.workers, composition.options
+    options = composition.options
     start = WorkerStart(
         dataset=composition.dataset,
         num_workers=workers.num_workers,
@@ -78,18 +78,30 @@ def make_processes(composition: Composition, recorder: Recorder) -> ProcessEngin
 
 def decide_engine(composition: Composition) -> EngineChoice:
     """The engine, after a look at a few samples where only that can tell."""
-    options, num_workers = composition.options, composition.workers.num_workers
-    starts_workers = options.worker_init_fn is not None
-    python: PythonPart | None = None
-    if options.engine == "auto" and num_workers > 0 and (starts_workers or not composition.is_fused):
-        draws = composition.global_draw
-        measured = None if draws is not None or starts_workers else measure(composition)
-        num_samples = composition.num_samples // composition.topology.world_size
-        python = PythonPart(
-            starts_workers=starts_workers, draws_globally=draws, measured=measured, num_samples=num_samples
-        )
-    batch_size = options.batch_size or 1
-    return choose_engine(options.engine, num_workers=num_workers, batch_size=batch_size, python=python)
+    options, workers = composition.options, composition.workers
+    is_open = options.engine == "auto" or (options.engine == "threads" and workers.is_automatic)
+    return choose_engine(
+        options.engine,
+        workers=workers,
+        batch_size=options.batch_size or 1,
+        prefetch_factor=options.prefetch_factor,
+        python=python_part(composition) if is_open and workers.num_workers > 0 else None,
+    )
+
+
+def python_part(composition: Composition) -> PythonPart | None:
+    """What Python does; None where the kernel does everything."""
+    starts_workers = composition.options.worker_init_fn is not None
+    if composition.is_fused and not starts_workers:
+        return None
+    draws = composition.global_draw
+    return PythonPart(
+        starts_workers=starts_workers,
+        draws_globally=draws,
+        measured=None if draws is not None or starts_workers else measure(composition),
+        num_samples=composition.num_samples // composition.topology.world_size,
+        makes_samples=composition.resolved is None,
+    )
 
 
 def measure(composition: Composition) -> GilShare | None:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
+
+from headrace.loader.gil_share import GilShare
 
 STEPS_A_WORKER = 3
 """Steps in flight a worker, where neither `prefetch_factor` nor the byte budget says less: one that is read, one
 that is decoded, one that is ready. More of them fall out of the cache (eight batches of 64 photographs are 100 MB):
 with four a worker the loader was about 1 % slower, little more than runs differ."""
+
+
+STEPS_A_WAITER = 2
+"""The same for threads that mostly wait: there are many of them, and none waits for the next step of another."""
+
+MOST_WAITERS = 32
+"""Threads for samples that mostly wait, at most: storage answers few requests at a time much faster than hundreds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +29,8 @@ class WorkerDecision:
     num_io_threads: int
     max_in_flight: int
     reason: str
+    is_automatic: bool = False
+    """Whether the number is ours to choose."""
 
 
 def decide_workers(
@@ -42,5 +53,34 @@ def decide_workers(
         count, reason = num_workers, "as asked"
     in_flight = max(4, count * STEPS_A_WORKER) if prefetch_factor is None else max(1, count * prefetch_factor)
     return WorkerDecision(
-        num_workers=count, num_io_threads=min(8, max(2, count)) if count else 0, max_in_flight=in_flight, reason=reason
+        num_workers=count,
+        num_io_threads=min(8, max(2, count)) if count else 0,
+        max_in_flight=in_flight,
+        reason=reason,
+        is_automatic=num_workers == "auto",
     )
+
+
+def suited_threads(workers: WorkerDecision, measured: GilShare, *, prefetch_factor: int | None) -> WorkerDecision:
+    """Threads for samples that Python makes: as many as CPUs and Python's lock can keep at work, the rest waits.
+
+    A thread that runs for a tenth of its time leaves room for nine others on the same CPU. The lock has room for one
+    of the trainer's beside those of the samples.
+
+    Args:
+        workers: A decision with a worker for each CPU; left as it is where the user has named the number.
+        measured: What a few samples took.
+        prefetch_factor: As of `decide_workers`.
+    """
+    if not workers.is_automatic:
+        return workers
+    by_cpus = workers.num_workers / max(measured.busy, 1 / MOST_WAITERS)
+    by_lock = 1 / max(measured.share, 1 / (MOST_WAITERS + 1)) - 1
+    count = max(1, min(MOST_WAITERS, round(min(by_cpus, by_lock))))
+    if count == workers.num_workers:
+        return workers
+    if count < workers.num_workers:
+        return replace(workers, num_workers=count, reason="samples hold the GIL, so that more threads would not pay")
+    in_flight = count * (STEPS_A_WAITER if prefetch_factor is None else prefetch_factor)
+    reason = f"samples wait for {1 - measured.busy:.0%} of their time, so that more threads than CPUs pay"
+    return replace(workers, num_workers=count, max_in_flight=in_flight, reason=reason)

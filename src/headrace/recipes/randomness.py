@@ -8,7 +8,9 @@ processes they follow the samples (see `generators.py`).
 
 from __future__ import annotations
 
-from contextvars import ContextVar
+from collections.abc import Callable, Iterator, Sequence, Sized
+from contextvars import ContextVar, Token
+from typing import Protocol, Self
 
 import numpy as np
 
@@ -36,8 +38,80 @@ class SampleRandomness:
     def __exit__(self, *_: object) -> None:
         CURRENT.reset(self.token)
 
+    def rng(self) -> np.random.Generator:
+        """The sample's generator."""
+        if self.generator is None:
+            self.generator = generator_of(self.key)
+        return self.generator
 
-CURRENT: ContextVar[SampleRandomness] = ContextVar("headrace_sample")
+
+class RowsRandomness:
+    """The same for all rows of a batch, made one after another: nothing is done for a row that asks for nothing.
+
+    The present sample is the one after those that are made.
+
+    Args:
+        draw_keys: Gives the keys of the rows, when the first one is needed.
+        made: The samples so far; grows by one with each row.
+    """
+
+    __slots__ = ("draw_keys", "generator", "keys", "made", "row", "token")
+
+    def __init__(self, draw_keys: Callable[[], Sequence[int]], made: Sized) -> None:
+        self.draw_keys = draw_keys
+        self.made = made
+        self.keys: Sequence[int] | None = None
+        self.row = -1
+        self.generator: np.random.Generator | None = None
+
+    def __enter__(self) -> Self:
+        self.token: Token[Randomness] = CURRENT.set(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        CURRENT.reset(self.token)
+
+    @property
+    def key(self) -> int:
+        """Key of the present sample."""
+        if self.keys is None:
+            self.keys = self.draw_keys()
+        return self.keys[len(self.made)]
+
+    def rng(self) -> np.random.Generator:
+        """The present sample's generator."""
+        row = len(self.made)
+        if self.generator is None or self.row != row:
+            self.row, self.generator = row, generator_of(self.key)
+        return self.generator
+
+    def along(self, ids: Sequence[int]) -> Iterator[int]:
+        """The ids of the rows; where global generators follow the samples, they do so at each one's turn."""
+        return self._seeding(ids) if GENERATORS.follow_samples else iter(ids)
+
+    def _seeding(self, ids: Sequence[int]) -> Iterator[int]:
+        for number in ids:
+            GENERATORS.seed(self.key)
+            yield number
+
+
+class Randomness(Protocol):
+    """Of the sample that is being transformed."""
+
+    @property
+    def key(self) -> int:
+        """Its key."""
+
+    def rng(self) -> np.random.Generator:
+        """Its generator, which goes on from where it was."""
+
+
+CURRENT: ContextVar[Randomness] = ContextVar("headrace_sample")
+
+
+def generator_of(key: int) -> np.random.Generator:
+    """A fresh generator of a sample."""
+    return np.random.Generator(np.random.Philox(key=key))
 
 
 def sample_randomness(key: int) -> SampleRandomness:
@@ -67,10 +141,7 @@ def rng() -> np.random.Generator:
     Raises:
         HeadraceError: Called outside of a transform that headrace runs.
     """
-    randomness = current()
-    if randomness.generator is None:
-        randomness.generator = np.random.Generator(np.random.Philox(key=randomness.key))
-    return randomness.generator
+    return current().rng()
 
 
 def is_keyed() -> bool:
@@ -78,7 +149,7 @@ def is_keyed() -> bool:
     return CURRENT.get(None) is not None
 
 
-def current() -> SampleRandomness:
+def current() -> Randomness:
     """The randomness of the sample that is being transformed in this context."""
     try:
         return CURRENT.get()

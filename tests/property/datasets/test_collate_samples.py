@@ -21,6 +21,7 @@ class Pair(NamedTuple):
 
 
 NUMPY_TYPES = ["f4", "f8", "i8", "u1", "?", "f2", "i4", "c8", ">f4"]
+SCALARS = [np.dtype(code).type for code in "?bhilqBHIQefdgFD"] + [np.str_, np.bytes_]
 TORCH_TYPES = [torch.float32, torch.bfloat16, torch.int64, torch.bool, torch.float8_e4m3fn]
 SHAPES = st.lists(st.integers(0, 4), max_size=3).map(tuple)
 
@@ -47,8 +48,13 @@ LEAVES = st.one_of(
             lambda row: 2**63 - 1 - row,
             lambda row: f"text {row}",
             lambda row: bytes([row]),
-            np.float32,
-            np.int16,
+            *SCALARS,
+            lambda row: (np.int8, np.int64)[row % 2](row),
+            lambda row: np.zeros((2, 3) if row else (3, 2), dtype=np.float32),
+            lambda row: np.zeros(2 + row % 2, dtype=np.float32),
+            lambda row: np.zeros([3] * (1 + row % 2)),
+            lambda row: np.zeros([3] * (1 - row % 2)),
+            lambda row: np.zeros(3, dtype=("i4", "i8")[row % 2]),
             torch.tensor,
             lambda row: torch.ones(2, 40_000, requires_grad=row == 1),
             lambda row: torch.ones(40_000, 2).t() * row,

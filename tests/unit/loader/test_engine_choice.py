@@ -3,17 +3,23 @@ import time
 import pytest
 
 from headrace.loader.engine_choice import PythonPart, choose_engine
-from headrace.loader.gil_share import GilShare, measure_gil_share
+from headrace.loader.gil_share import GilShare, gil_share, measure_gil_share
+from headrace.loader.workers import decide_workers
 
 
-def choice(asked="auto", *, num_workers=2, batch_size=64, native=False, num_samples=10**6, **python):
-    measured = {"sample_s": 1e-3, "share": 1.0} | python.pop("measured", {})
+def choice(asked="auto", *, num_workers="auto", batch_size=64, native=False, cpus=2, prefetch_factor=None, **python):
+    measured = {"sample_s": 1e-3, "share": 1.0, "busy": 1.0} | python.pop("measured", {})
     part = PythonPart(
-        **({"starts_workers": False, "draws_globally": None} | python),
-        measured=GilShare(**measured),
-        num_samples=num_samples,
+        **({"starts_workers": False, "draws_globally": None, "num_samples": 10**6, "makes_samples": True} | python),
+        measured=GilShare(**measured) if measured["sample_s"] else None,
     )
-    return choose_engine(asked, num_workers=num_workers, batch_size=batch_size, python=None if native else part)
+    return choose_engine(
+        asked,
+        workers=decide_workers(num_workers, num_cpus=cpus, local_world_size=1, prefetch_factor=prefetch_factor),
+        batch_size=batch_size,
+        prefetch_factor=prefetch_factor,
+        python=None if native else part,
+    )
 
 
 @pytest.mark.parametrize("asked", ["auto", "threads", "processes"])
@@ -58,8 +64,62 @@ def test_what_only_a_process_can_do(python):
 
 
 def test_samples_that_cannot_be_made_stay_where_their_error_is_seen():
-    part = PythonPart(starts_workers=False, draws_globally=None, measured=None, num_samples=1)
-    assert choose_engine("auto", num_workers=2, batch_size=1, python=part).kind == "threads"
+    assert choice(measured={"sample_s": 0}).kind == "threads"
+
+
+SLEEPER = {"sample_s": 0.1, "share": 0.0, "busy": 0.001}
+
+
+@pytest.mark.parametrize(
+    ("measured", "cpus", "threads"),
+    [
+        (SLEEPER, 2, 32),
+        (SLEEPER, 64, 32),
+        ({"sample_s": 0.1, "share": 0.1, "busy": 0.2}, 2, 9),  # the lock has room for nine, and for the trainer
+        ({"sample_s": 0.1, "share": 0.0, "busy": 0.2}, 2, 10),
+        ({"sample_s": 0.1, "share": 0.25, "busy": 1.0}, 2, 2),
+        ({"sample_s": 1e-6, "share": 1.0, "busy": 1.0}, 2, 1),
+        ({"sample_s": 1e-6, "share": 1.0, "busy": 1.0}, 64, 1),
+    ],
+)
+def test_threads_are_as_many_as_cpus_and_the_lock_keep_at_work(measured, cpus, threads):
+    chosen = choice(measured=measured, cpus=cpus)
+    assert (chosen.kind, chosen.workers.num_workers) == ("threads", threads)
+
+
+def test_a_number_of_workers_that_was_asked_for_stays():
+    assert choice(measured=SLEEPER, num_workers=3).workers.num_workers == 3
+    assert choice(measured=SLEEPER, makes_samples=False).workers.num_workers == 2
+    assert choice(native=True).workers.num_workers == 2
+    assert choice("processes", measured=SLEEPER).workers.num_workers == 2
+
+
+def test_threads_that_wait_are_told_with_their_reason_and_two_steps_each():
+    workers = choice(measured=SLEEPER).workers
+    assert "wait for 100% of their time" in workers.reason
+    assert workers.max_in_flight == 64
+    assert choice(measured=SLEEPER, prefetch_factor=1).workers.max_in_flight == 32
+
+
+@pytest.mark.parametrize(
+    ("facts", "share", "busy"),
+    [
+        ({"elapsed_s": 1, "held_s": 0.9, "run_s": 0.9, "queued_s": 0}, 0.9, 0.9),
+        ({"elapsed_s": 1, "held_s": 0.13, "run_s": 0.001, "queued_s": 0}, 0.001, 0.001),  # the ticker woke up late
+        ({"elapsed_s": 2, "held_s": 1.9, "run_s": 1, "queued_s": 1}, 0.95, 1),  # half of the time others ran
+        ({"elapsed_s": 2, "held_s": 0.6, "run_s": 1, "queued_s": 1}, 0.3, 1),
+        ({"elapsed_s": 1, "held_s": 5, "run_s": 0.5, "queued_s": 0}, 0.5, 0.5),
+        ({"elapsed_s": 0.001, "held_s": 0, "run_s": 0.001, "queued_s": 0}, 1, 1),  # over before the lock is passed on
+        ({"elapsed_s": 0, "held_s": 0, "run_s": 0, "queued_s": 0}, 0, 0),
+        ({"elapsed_s": 1, "held_s": 0, "run_s": 1.001, "queued_s": 1}, 0, 1),  # clocks that do not quite agree
+    ],
+)
+def test_the_lock_is_held_no_longer_than_the_thread_runs(facts, share, busy):
+    measured = gil_share(10, **facts)
+    assert (measured.share, measured.busy) == pytest.approx((share, busy))
+    assert measured.sample_s == pytest.approx(
+        max(facts["elapsed_s"] - facts["queued_s"], facts["run_s"]) / 10, abs=1e-9
+    )
 
 
 def spin(num):
@@ -73,6 +133,7 @@ def test_spinning_holds_the_lock_and_sleeping_does_not():
     sleeping = measure_gil_share(lambda num: time.sleep(0.01 * num))
     assert 0 <= sleeping.share < spinning.share <= 1
     assert sleeping.sample_s > 0.009
+    assert sleeping.busy < 0.1
 
 
 def test_what_a_sample_raises_comes_out_and_the_ticker_ends():

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
+import random
 import threading
 
 import numpy as np
 import pytest
+import torch
 
 from headrace.errors import HeadraceError
 from headrace.recipes import rng
-from headrace.recipes.randomness import sample_key, sample_randomness
+from headrace.recipes.generators import GENERATORS
+from headrace.recipes.randomness import RowsRandomness, sample_key, sample_randomness
 
 KEY = 2**64 - 3
 
@@ -68,3 +71,38 @@ def test_threads_do_not_see_each_other():
     for thread in threads:
         thread.join()
     assert seen == {key: key for key in range(4)}
+
+
+def test_rows_of_a_batch_draw_what_each_would_draw_alone():
+    keys, drawn, made = [KEY, 5, 6], [], []
+    with RowsRandomness(lambda: keys, made) as randomness:
+        for index in randomness.along([30, 10, 20]):
+            drawn.append([sample_key(), *rng().random(2).tolist(), rng().random()])
+            with sample_randomness(7):
+                assert sample_key() == 7
+            made.append(index)
+    assert made == [30, 10, 20]
+    assert drawn == [[key, *numbers(key)] for key in keys]
+    with pytest.raises(HeadraceError):
+        rng()
+
+
+def test_rows_that_draw_nothing_need_no_keys():
+    with RowsRandomness(lambda: pytest.fail("nobody has asked"), []) as randomness:
+        assert list(randomness.along([1, 2])) == [1, 2]
+
+
+def test_global_generators_follow_the_rows_of_a_batch(monkeypatch):
+    def draws():
+        return [random.random(), np.random.random(), torch.rand(1).item()]
+
+    def draws_at(key):
+        GENERATORS.seed(key)
+        return draws()
+
+    keys, drawn = [3, KEY], []
+    monkeypatch.setattr(GENERATORS, "follow_samples", True)
+    with GENERATORS.kept():
+        with RowsRandomness(lambda: keys, drawn) as randomness:
+            drawn.extend(draws() for _ in randomness.along([0, 1]))
+        assert drawn == [draws_at(key) for key in keys]
