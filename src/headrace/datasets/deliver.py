@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
+import torch
+
 from headrace.datasets.collate_leaf import collate_leaf
 from headrace.datasets.context import BatchContext, ProgramResult
 from headrace.datasets.faults import RowFaults
@@ -16,15 +18,15 @@ from headrace.recipes.tensors import delivered
 
 
 def deliver_leaves(
-    shape: SampleShape, leaves: Sequence[Any], images: Mapping[int, Any], context: BatchContext, faults: RowFaults
+    shape: SampleShape, leaves: Sequence[Any], context: BatchContext, faults: RowFaults
 ) -> ProgramResult:
-    """A batch whose leaves are collated one by one; image leaves are collated already."""
+    """A batch whose leaves are collated one by one; leaves that are one tensor are collated already."""
     valid = faults.settle(context)
     started = perf_counter()
     if faults.errors:
         bad, good = faults.bad_rows(), faults.good_rows()
         leaves = [
-            repeat_good_rows(leaf if place in images else list(leaf), bad, good) for place, leaf in enumerate(leaves)
+            repeat_good_rows(leaf if isinstance(leaf, torch.Tensor) else list(leaf), bad, good) for leaf in leaves
         ]
     if context.policy.wants_samples:
         plain = [python_values(leaf) for leaf in leaves]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from time import perf_counter
 from typing import Any
 
-from headrace.contracts import I64, Fault
+from headrace.contracts import I32, I64, Fault
 from headrace.datasets.batch_run import BatchRun
+from headrace.errors import SampleError
 from headrace.recipes import ImageProgram, Rows
 
 
@@ -25,19 +27,48 @@ class ImageLeaf:
         batch.record("decode", started_s)
         return self._delivered(rows, batch)
 
+    def whole(self, batch: BatchRun) -> Rows | None:
+        """The leaf in one native call, with the geometry of its rows; None where that cannot be."""
+        context, started_s = batch.context, perf_counter()
+        rows = self.program.run_whole(batch.bytes_of(self.name), context.keys, context.allocate)
+        batch.record("decode", started_s)
+        if rows is not None:
+            self._note(rows.faults, batch)
+        return rows
+
     def portions(self, batch: BatchRun) -> list[I64]:
         """Rows that are decoded together before Python: few enough that large images fit into memory."""
         return self.program.portions(batch.bytes_of(self.name))
 
-    def start(self, batch: BatchRun, rows: I64) -> list[Any]:
-        """Images of some rows as the Python part wants them; a fault, or None where it lacks, stands in its row."""
-        started_s = perf_counter()
-        images = self.program.start(batch.bytes_of(self.name), batch.context.keys, batch.context.allocate, rows)
+    def start(self, batch: BatchRun, rows: I64, params: I32 | None = None) -> list[Any]:
+        """Images of some rows as the Python part wants them; a fault, or None where it lacks, stands in its row.
+
+        Args:
+            batch: The batch.
+            rows: Which rows of it.
+            params: Gets the geometry of each row that the kernel does, shape (rows of the batch, 8).
+        """
+        context, started_s = batch.context, perf_counter()
+        images = self.program.start(batch.bytes_of(self.name), context.keys, context.allocate, rows, params)
         batch.record("decode", started_s, len(rows))
         lacking = set(batch.lacking(self.name))
         images = [None if isinstance(image, Fault) and image.row in lacking else image for image in images]
         self._note([image for image in images if isinstance(image, Fault)], batch)
         return images
+
+    def as_decoded(self, batch: BatchRun, row: int) -> Any:
+        """The image of a row as Pillow decodes it, None where the sample lacks it.
+
+        Raises:
+            SampleError: It cannot be decoded.
+        """
+        column = batch.bytes_of(self.name)
+        if row in batch.lacking(self.name):
+            return None
+        image = self.program.decoder.image(column, row)
+        if isinstance(image, SampleError):
+            raise image
+        return image
 
     def settle(self, batch: BatchRun, images: list[Any], rows: I64) -> list[Any]:
         """Runs what is fused after the Python part for some rows, so that the large images can go."""
@@ -67,6 +98,6 @@ class ImageLeaf:
             values[row] = None
         return values
 
-    def _note(self, found: list[Fault], batch: BatchRun) -> None:
+    def _note(self, found: Sequence[Fault], batch: BatchRun) -> None:
         for fault in found:
             batch.faults.add(fault.row, fault.error, self.name)

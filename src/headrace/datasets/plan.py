@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from headrace.contracts import ImageLimits
 from headrace.datasets.fields import SampleShape
+from headrace.datasets.joint.plan import JointPlan, sample_form
 from headrace.errors import OptionError
 from headrace.recipes import ImageRecipe, compile_transform
+from headrace.recipes.flatten import takes_whole_sample
+from headrace.recipes.joint import SampleForm
 
 Fuse: TypeAlias = bool | Literal["exact"]
 MemoryFormat: TypeAlias = Literal["contiguous", "channels_last"]
@@ -32,49 +35,51 @@ class DecodeOptions:
 class SamplePlan:
     """The leaves of a sample and what is done to each of them.
 
-    Exactly one of these holds:
-
-    * `joint` is None and no image recipe has a Python part that wants the whole sample: leaves are independent columns.
-    * `joint` is None and `whole_sample_image` names the one image leaf whose Python part gets the whole sample.
-    * `joint` is a callable for the whole sample, which the kernel knows nothing of; images reach it as PIL images.
+    With `joint` the transform gets whole samples, and Python or geometry has a part in that; without it the leaves are
+    independent columns.
     """
 
     shape: SampleShape
     images: Mapping[int, ImageRecipe]
     """Recipe of each image leaf."""
-    calls: Mapping[int, Callable[[Any], Any]]
+    calls: Mapping[int, Callable[[Any], Any]] = field(default_factory=dict)
     """Callable of each other leaf that has one."""
-    whole_sample_image: int | None = None
-    joint: Callable[[Any], Any] | None = None
+    joint: JointPlan | None = None
     options: DecodeOptions = field(default_factory=DecodeOptions)
 
+    @property
+    def images_by_name(self) -> dict[str, ImageRecipe]:
+        """Recipe of each image leaf, by the name of the leaf."""
+        return {self.shape.entries[place].name: recipe for place, recipe in self.images.items()}
 
-def plan_sample(
-    shape: SampleShape, transform: object, options: DecodeOptions, *, image_only: bool = False
-) -> SamplePlan:
+    @property
+    def recipes(self) -> list[ImageRecipe]:
+        """All recipes, one for each image leaf; that of a joint transform also where there is no image."""
+        return list(self.images.values()) or ([] if self.joint is None else [self.joint.recipe])
+
+
+def plan_sample(shape: SampleShape, transform: object, options: DecodeOptions) -> SamplePlan:
     """Decides what is done to each leaf.
 
     Args:
         shape: The leaves.
         transform: None; a torchvision transform or any callable for the sample; or a dict of callables by field.
         options: Decoding and layout.
-        image_only: The transform gets the image alone even where it is a v2 transform (`ImageFolder.transform`).
 
     Raises:
-        OptionError: A dict of callables names a field that the sample has not.
+        OptionError: A dict of callables names a field that the sample has not, or a transform cannot be called.
     """
-    images = [place for place, entry in enumerate(shape.entries) if entry.kind == "image"]
+    form = sample_form(shape)
     if isinstance(transform, Mapping):
-        return _plan_by_field(shape, transform, images, options)
-    recipes = {place: _compile(None, options) for place in images}
-    if transform is None:
-        return SamplePlan(shape=shape, images=recipes, calls={}, options=options)
-    if len(images) != 1:
-        joint = transform if callable(transform) else _not_callable(transform)
-        return SamplePlan(shape=shape, images=recipes, calls={}, joint=joint, options=options)
-    recipe = _compile(transform, options)
-    whole = images[0] if recipe.middle and recipe.whole_sample and not image_only and len(shape.entries) > 1 else None
-    return SamplePlan(shape=shape, images={images[0]: recipe}, calls={}, whole_sample_image=whole, options=options)
+        return _plan_by_field(shape, transform, list(form.images), options)
+    if transform is None or not (takes_whole_sample(transform) or not form.images):
+        recipes = {place: _compile(transform, options) for place in form.images}
+        return SamplePlan(shape=shape, images=recipes, options=options)
+    recipe = _compile(transform, options, form) if form.images else _all_in_python(transform, options)
+    images = dict.fromkeys(form.images, recipe)
+    alone = not form.is_joint and bool(form.images) and (not recipe.middle or len(shape.entries) == 1)
+    joint = None if alone else JointPlan(form=form, recipe=recipe)
+    return SamplePlan(shape=shape, images=images, joint=joint, options=options)
 
 
 def _plan_by_field(
@@ -96,15 +101,23 @@ def _plan_by_field(
     return SamplePlan(shape=shape, images=recipes, calls=calls, options=options)
 
 
-def _compile(transform: object, options: DecodeOptions) -> ImageRecipe:
+def _compile(transform: object, options: DecodeOptions, form: SampleForm | None = None) -> ImageRecipe:
     return compile_transform(
         transform,
+        sample=form,
         fuse=options.fuse,
         memory_format=options.memory_format,
         exif=options.exif,
         dct_scaling=options.dct_scaling,
         limits=options.limits,
     )
+
+
+def _all_in_python(transform: object, options: DecodeOptions) -> ImageRecipe:
+    """A recipe of samples in which there is nothing for the kernel."""
+    recipe = _compile(transform, replace(options, fuse=False))
+    places = tuple(place._replace(reason="there is no image in the sample") for place in recipe.explain)
+    return replace(recipe, explain=places)
 
 
 def _not_callable(transform: object) -> Callable[[Any], Any]:

@@ -56,14 +56,13 @@ class Composition:
     @property
     def global_draw(self) -> str | None:
         """The name of an operation in Python that draws from global generators, as far as it is known."""
-        recipes = self.plan.images.values() if self.plan is not None else ()
+        recipes = self.plan.recipes if self.plan is not None else []
         return next((recipe.global_draw for recipe in recipes if recipe.global_draw is not None), None)
 
     @property
     def is_fused(self) -> bool:
         """Whether Python does nothing for a single sample beside small values."""
-        plan = self.plan
-        return plan is not None and plan.joint is None and all(recipe.is_fused for recipe in plan.images.values())
+        return self.plan is not None and all(recipe.is_fused for recipe in self.plan.recipes)
 
     @property
     def windows_fit(self) -> bool:
@@ -157,7 +156,7 @@ def _plan(resolved: Resolved | None, options: LoaderOptions) -> SamplePlan | Non
 def _leaf_rules(plan: SamplePlan | None, options: LoaderOptions) -> dict[str, Rule]:
     if plan is None:
         return {}
-    stays = plan.joint is None and plan.whole_sample_image is None
+    stays = plan.joint is None or plan.joint.recipe.is_fused
     names = [entry.name for entry in plan.shape.entries]
     return leaf_rules(parse_rules(options.collate), names, by_place=plan.shape.shape == "tuple", complete=stays)
 

@@ -105,17 +105,15 @@ def _windows(composition: Composition) -> list[tuple[str, str, str]]:
 
 
 def _operations(composition: Composition) -> list[tuple[str, str, str]]:
-    """The fused and unfused operations of each image leaf, one line for each kind."""
+    """The fused and unfused operations of each image leaf, or of the whole sample, one line for each kind."""
     plan = composition.plan
     if plan is None:
         return []
     rows = []
-    for place, recipe in plan.images.items():
-        name = plan.shape.entries[place].name
+    named = {"sample": plan.joint.recipe} if plan.joint is not None else plan.images_by_name
+    for name, recipe in named.items():
         fused = [line.op for line in recipe.explain if line.place == "fused"]
         if fused:
             rows.append((name, "fused: " + ", ".join(fused), "native, GIL released"))
         rows += [(name, f"Python: {line.op}", line.reason) for line in recipe.explain if line.place == "python"]
-    if plan.joint is not None:
-        rows.append(("sample", "Python: the whole transform", "several images, or none, go through it together"))
     return rows

@@ -61,16 +61,27 @@ def ramp(form: Form) -> Any:
     pixels = np.repeat(np.arange(256, dtype=np.uint8)[None, :, None], 3, axis=2)
     if form == "pil":
         return Image.fromarray(pixels)
-    return torch.from_numpy(pixels).permute(2, 0, 1)
+    planes = torch.from_numpy(pixels).permute(2, 0, 1)
+    if form == "tensor":
+        return planes
+    # only reached where the user's own transform made torchvision a need
+    from torchvision import tv_tensors
+
+    return tv_tensors.Image(planes)
 
 
-def advance(value: Any, op: Op) -> tuple[Any, str | None]:
+def advance(value: Any, op: Op, *, alone: bool = True) -> tuple[Any, str | None]:
     """Runs a pointwise op on the ramp as it is so far.
+
+    Args:
+        value: The ramp.
+        op: The op.
+        alone: Whether nothing is known of what else the sample holds.
 
     Returns:
         The new ramp and None, or the old one and the reason why the kernel cannot do what the op does.
     """
-    if isinstance(getattr(op.call, "dtype", None), dict):
+    if alone and isinstance(getattr(op.call, "dtype", None), dict):
         return value, "a table of types concerns more than the image"
     try:
         after = op.call(value.clone() if isinstance(value, torch.Tensor) else value)

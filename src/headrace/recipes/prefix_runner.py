@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from headrace import _native
-from headrace.contracts import I64, U8, U64, Allocate, ByteColumn, Fault
+from headrace.contracts import I32, I64, U8, U64, Allocate, ByteColumn, Fault
 from headrace.errors import SampleError
 from headrace.recipes.full_decode import absent
 from headrace.recipes.rows import Rows
@@ -41,7 +41,16 @@ class PrefixRunner:
         outcome.errors.update({row: absent() for row in column.absent.tolist()})
         return rows_of(target, outcome)
 
-    def run_apart(self, column: ByteColumn, keys: U64, allocate: Allocate, rows: I64, *, by_kernel: bool) -> list[Any]:
+    def run_apart(
+        self,
+        column: ByteColumn,
+        keys: U64,
+        allocate: Allocate,
+        rows: I64,
+        *,
+        by_kernel: bool,
+        params: I32 | None = None,
+    ) -> list[Any]:
         """One value for each of `rows`, of the form in which the span ends, or a `Fault`.
 
         Args:
@@ -50,48 +59,54 @@ class PrefixRunner:
             allocate: Where memory comes from; tensors given back here lie in it.
             rows: Which rows of the column.
             by_kernel: False has Pillow decode everything.
+            params: Gets the geometry of each row that the kernel does, shape (rows of the column, 8).
         """
+        params = empty_outcome(len(keys)).params if params is None else params
         present = np.setdiff1d(rows, column.absent)
         if not by_kernel:
             values = {row: self.runner.decoder.image(column, row) for row in present.tolist()}
         else:
             size = self.common_size(column.take(present))
             values = (
-                self.varied(column, present, keys, allocate)
+                self.varied(column, present, keys, allocate, params)
                 if size is None
-                else self.alike(column, present, keys, allocate, size)
+                else self.alike(column, present, keys, allocate, size, params)
             )
         return [as_fault(values[row] if row in values else absent(), row) for row in rows.tolist()]
 
     def alike(
-        self, column: ByteColumn, rows: I64, keys: U64, allocate: Allocate, size: tuple[int, int]
+        self, column: ByteColumn, rows: I64, keys: U64, allocate: Allocate, size: tuple[int, int], params: I32
     ) -> dict[int, Any]:
         """Values of images that all come out at one size: one call of the kernel."""
         target = self.runner.target(allocate, len(rows), size, channels_last=self.inner_channels)
         outcome = self.runner.jpegs(column.take(rows), keys[rows], target)
+        params[rows] = outcome.params
         return self.pieces(target, outcome, rows)
 
-    def varied(self, column: ByteColumn, rows: I64, keys: U64, allocate: Allocate) -> dict[int, Any]:
+    def varied(self, column: ByteColumn, rows: I64, keys: U64, allocate: Allocate, params: I32) -> dict[int, Any]:
         """Values of images whose sizes differ: all are decoded, then each group of one size goes through."""
         values: dict[int, Any] = dict(zip(rows.tolist(), self.runner.decoder.pixels(column, rows), strict=True))
         whole = {row: pixels for row, pixels in values.items() if not isinstance(pixels, SampleError)}
         span = self.runner.span
         if span.geometry.is_empty and span.table is None:
+            for row, pixels in whole.items():
+                params[row] = untouched(*pixels.shape[:2])
             return values | {row: image_of(pixels, "pil") for row, pixels in whole.items()}
         groups: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
         for row, pixels in whole.items():
             groups[span.geometry.output_size(*pixels.shape[:2])].append(row)
         for size, members in groups.items():
-            values |= self.group([whole[row] for row in members], np.array(members), keys, allocate, size)
+            values |= self.group([whole[row] for row in members], np.array(members), keys, allocate, size, params)
         return values
 
     def group(
-        self, arrays: list[U8], rows: I64, keys: U64, allocate: Allocate, size: tuple[int, int]
+        self, arrays: list[U8], rows: I64, keys: U64, allocate: Allocate, size: tuple[int, int], params: I32
     ) -> dict[int, Any]:
         """Values of decoded images that come out at one size."""
         target = self.runner.target(allocate, len(rows), size, channels_last=self.inner_channels)
         outcome = empty_outcome(len(rows))
         self.runner.pixels(arrays, keys[rows], target, np.arange(len(rows)), outcome)
+        params[rows] = outcome.params
         return self.pieces(target, outcome, rows)
 
     def pieces(self, target: Target, outcome: Outcome, rows: I64) -> dict[int, Any]:
@@ -134,6 +149,11 @@ class PrefixRunner:
         pixels = np.where(status == _native.OK, headers[:, 0].astype(np.int64) * headers[:, 1], UNKNOWN_PIXELS)
         borders = np.flatnonzero(np.diff(pixels.cumsum() // PORTION_PIXELS)) + 1
         return np.split(rows, borders)
+
+
+def untouched(height: int, width: int) -> tuple[int, ...]:
+    """What the kernel would report of an image that stays as it is."""
+    return height, width, 0, 0, height, width, 0, 1
 
 
 def as_fault(value: Any, row: int) -> Any:

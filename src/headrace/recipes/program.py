@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from headrace import _native
-from headrace.contracts import I64, U64, Allocate, ByteColumn, DecodeImage, Fault, Recorder
+from headrace.contracts import I32, I64, U64, Allocate, ByteColumn, DecodeImage, Fault, Recorder
 from headrace.errors import SampleError
 from headrace.recipes.full_decode import Decoder
 from headrace.recipes.op import Op
@@ -57,10 +57,9 @@ class ImageProgram:
         Raises:
             CollateError: Images of different shapes, and `ragged` is `refuse`.
         """
-        if self.recipe.is_fused:
-            batch = self.prefix.run_whole(column, keys, allocate, channels_last=self.channels_last)
-            if batch is not None:
-                return batch
+        batch = self.run_whole(column, keys, allocate)
+        if batch is not None:
+            return batch
         portions = self.portions(column)
         if len(portions) == 1:
             values = self.made(column, keys, allocate, portions[0])
@@ -71,6 +70,12 @@ class ImageProgram:
                 for value in self.settle(self.made(column, keys, allocate, rows), rows, keys, allocate)
             ]
         return self.finish(values, keys, allocate, ragged=ragged)
+
+    def run_whole(self, column: ByteColumn, keys: U64, allocate: Allocate) -> Rows | None:
+        """The batch in one call of the kernel; None where Python has a part in it, or sizes may differ."""
+        if not self.recipe.is_fused:
+            return None
+        return self.prefix.run_whole(column, keys, allocate, channels_last=self.channels_last)
 
     def made(self, column: ByteColumn, keys: U64, allocate: Allocate, rows: I64) -> list[Any]:
         """What the middle makes of these rows, images alone."""
@@ -85,7 +90,14 @@ class ImageProgram:
         """
         return self.prefix.portions(column)
 
-    def start(self, column: ByteColumn, keys: U64, allocate: Allocate, rows: I64 | None = None) -> list[Any]:
+    def start(
+        self,
+        column: ByteColumn,
+        keys: U64,
+        allocate: Allocate,
+        rows: I64 | None = None,
+        params: I32 | None = None,
+    ) -> list[Any]:
         """Decodes and runs the prefix.
 
         Args:
@@ -93,12 +105,14 @@ class ImageProgram:
             keys: Key of each sample of the column.
             allocate: Where memory comes from.
             rows: Which rows of the column, one of `portions`; all if None.
+            params: Gets the geometry of each row that the kernel does, shape (rows of the column, 8).
 
         Returns:
             One entry a row: what the middle gets (a PIL image, a `tv_tensors.Image` or a tensor), or a `Fault`.
         """
         rows = np.arange(len(keys)) if rows is None else rows
-        return self.prefix.run_apart(column, keys, allocate, rows, by_kernel=self.recipe.fuse is not False)
+        by_kernel = self.recipe.fuse is not False
+        return self.prefix.run_apart(column, keys, allocate, rows, by_kernel=by_kernel, params=params)
 
     def middle(self, value: Any, key: int) -> Any:
         """Runs the Python part on one image, or on one sample where `recipe.whole_sample`.

@@ -10,6 +10,7 @@ from headrace.contracts import Exif, ImageLimits
 from headrace.errors import OptionError
 from headrace.recipes.flatten import flatten, takes_whole_sample
 from headrace.recipes.global_draws import global_draw
+from headrace.recipes.joint.sample_form import SampleForm
 from headrace.recipes.op import Op
 from headrace.recipes.pointwise import Form
 from headrace.recipes.span import Span, form_before, grow
@@ -71,6 +72,7 @@ def compile_transform(
     exif: Exif = "ignore",
     dct_scaling: bool = False,
     limits: ImageLimits | None = None,
+    sample: SampleForm | None = None,
 ) -> ImageRecipe:
     """Reads a transform and decides what is fused.
 
@@ -84,13 +86,14 @@ def compile_transform(
         dct_scaling: Decodes a JPEG at 1/2, 1/4 or 1/8 where its crop is at least that much larger than the target:
             faster, with other pixels.
         limits: What images may ask for; the defaults of `ImageLimits` if None.
+        sample: The sample that a transform of whole samples gets; None: only the image is known of it.
 
     Raises:
         OptionError: The transform cannot be called, or an option has a value that is not accepted.
     """
     check_options(fuse, memory_format, exif)
     ops = flatten(transform)
-    prefix, middle, suffix, places = split(ops, fuse)
+    prefix, middle, suffix, places = split(ops, fuse, sample if takes_whole_sample(transform) else None)
     return ImageRecipe(
         prefix=prefix,
         middle=middle,
@@ -118,47 +121,58 @@ def check_options(fuse: Fuse, memory_format: MemoryFormat, exif: Exif) -> None:
             )
 
 
-def split(ops: Sequence[Op], fuse: Fuse) -> tuple[Span, tuple[Op, ...], Span, tuple[OpPlace, ...]]:
+def split(
+    ops: Sequence[Op], fuse: Fuse, form: SampleForm | None
+) -> tuple[Span, tuple[Op, ...], Span, tuple[OpPlace, ...]]:
     """Prefix, middle and suffix, and the place of every op."""
     if fuse is False:
         places = tuple(OpPlace(op.name, "python", "fuse=False") for op in ops)
         return Span(), tuple(ops), Span(), places
     exact = fuse == "exact"
-    prefix, refusal = grow(ops, "pil", exact=exact)
+    prefix, refusal = grow(ops, "pil", exact=exact, form=form)
     num_prefix = len(prefix.ops)
-    num_middle, suffix = longest_suffix(ops, num_prefix, exact=exact)
+    num_middle, suffix = longest_suffix(ops, num_prefix, exact=exact, sample=form)
     middle = tuple(ops[num_prefix : num_prefix + num_middle])
     places = (
         *(OpPlace(op.name, "fused", "with decoding") for op in prefix.ops),
-        *middle_places(middle, ops, num_prefix, refusal, exact=exact),
+        *middle_places(middle, ops, num_prefix, refusal, exact=exact, sample=form),
         *(OpPlace(op.name, "fused", "after the Python part") for op in suffix.ops),
     )
     return prefix, middle, suffix, places
 
 
-def longest_suffix(ops: Sequence[Op], num_prefix: int, *, exact: bool) -> tuple[int, Span]:
+def longest_suffix(ops: Sequence[Op], num_prefix: int, *, exact: bool, sample: SampleForm | None) -> tuple[int, Span]:
     """How many ops stay in Python after the prefix, and the span of all that follow them."""
     for start in range(num_prefix, len(ops)):
         form = form_before(ops[:start])
-        span = Span() if form is None else grow(ops[start:], form, exact=exact)[0]
+        span = Span() if form is None else grow(ops[start:], form, exact=exact, form=sample)[0]
         if len(span.ops) == len(ops) - start:
             return start - num_prefix, span
     return len(ops) - num_prefix, Span()
 
 
 def middle_places(
-    middle: Sequence[Op], ops: Sequence[Op], num_prefix: int, refusal: str | None, *, exact: bool
+    middle: Sequence[Op],
+    ops: Sequence[Op],
+    num_prefix: int,
+    refusal: str | None,
+    *,
+    exact: bool,
+    sample: SampleForm | None,
 ) -> tuple[OpPlace, ...]:
     """The reason of each op that stays in Python: its own, or that its neighbours do."""
-    reasons = [own_reason(op, form_before(ops[: num_prefix + index]), exact=exact) for index, op in enumerate(middle)]
+    reasons = [
+        own_reason(op, form_before(ops[: num_prefix + index]), exact=exact, sample=sample)
+        for index, op in enumerate(middle)
+    ]
     if reasons and refusal:
         reasons[0] = refusal
     return tuple(OpPlace(op.name, "python", reason) for op, reason in zip(middle, reasons, strict=True))
 
 
-def own_reason(op: Op, form: Form | None, *, exact: bool) -> str:
+def own_reason(op: Op, form: Form | None, *, exact: bool, sample: SampleForm | None) -> str:
     """Why an op is not fused, looked at by itself."""
     if form is None:
         return "works on values that are no longer the 8-bit pixels"
-    _, refusal = grow([op], form, exact=exact)
+    _, refusal = grow([op], form, exact=exact, form=sample)
     return refusal or "known, but stands between ops that run in Python"

@@ -121,7 +121,7 @@ class SpanRunner:
 
     def reference(self, pixels: U8, key: int, into: torch.Tensor) -> None:
         """Makes one row with torchvision: where an image is smaller than its crop, it pads, or raises."""
-        into.copy_(delivered(apply_ops(self.span.ops, image_of(pixels, self.span.start), key)))
+        into.copy_(delivered(apply_ops(self.span.image_ops, image_of(pixels, self.span.start), key)))
 
 
 def empty_outcome(num_rows: int) -> Outcome:

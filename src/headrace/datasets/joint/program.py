@@ -1,0 +1,85 @@
+"""A joint plan at work: decoded leaves become a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from time import perf_counter
+from typing import Any
+
+from headrace.contracts import I32, I64
+from headrace.datasets.batch_run import BatchRun
+from headrace.datasets.context import ProgramResult
+from headrace.datasets.deliver import deliver_leaves, deliver_samples
+from headrace.datasets.fields import SampleShape
+from headrace.datasets.image_leaf import ImageLeaf
+from headrace.datasets.joint.leaves import JointLeaves
+from headrace.datasets.joint.plan import JointPlan
+from headrace.datasets.joint.prefix import JointPrefix
+from headrace.datasets.joint.suffix import JointSuffix
+from headrace.datasets.python_part import run_python
+from headrace.recipes.joint.members import wrapped
+from headrace.recipes.joint.sample_form import form_after
+from headrace.recipes.reference import apply_ops
+
+
+class JointProgram:
+    """Runs a joint plan. Holds nothing of a batch; safe to use from several threads.
+
+    Args:
+        shape: The leaves of a sample.
+        plan: What is done to them.
+        images: The image leaves, by place.
+    """
+
+    def __init__(self, shape: SampleShape, plan: JointPlan, images: Mapping[int, ImageLeaf]) -> None:
+        self.recipe = plan.recipe
+        self.images = {place: images[place] for place in plan.form.images}
+        self.leaves = JointLeaves(shape, plan.form)
+        self.prefix = JointPrefix(plan.recipe.prefix, self.leaves, self.images)
+        self.suffix = JointSuffix(plan.recipe.suffix, self.leaves, self.images)
+        self.middle_form = form_after(plan.form, plan.recipe.prefix.steps)
+        """The sample as the Python part gets it."""
+
+    def run(self, batch: BatchRun, values: Sequence[Any]) -> ProgramResult:
+        """Makes a batch.
+
+        Args:
+            batch: The batch.
+            values: All leaves that are no images, decoded; None in the place of images.
+        """
+        columns = self.leaves.tensors(batch, values)
+        made = self._run_whole(batch, columns)
+        if made is None:
+            samples = self._run_apart(batch, columns)
+            split = self.leaves.split(samples)
+            if split is None:
+                return deliver_samples(samples, batch.context, batch.faults)
+            made = self.suffix.finish(batch, split)
+        return deliver_leaves(self.leaves.shape, made, batch.context, batch.faults)
+
+    def _run_whole(self, batch: BatchRun, columns: Mapping[int, list[Any]]) -> list[Any] | None:
+        """The leaves of a batch of which the kernel does everything, one call an image; None where it cannot."""
+        if not self.recipe.is_fused:
+            return None
+        started_s = perf_counter()
+        made = self.prefix.run_whole(batch, columns)
+        batch.record("members", started_s)
+        return None if made is None else [made[place] for place in range(len(made))]
+
+    def _run_apart(self, batch: BatchRun, columns: Mapping[int, list[Any]]) -> list[Any]:
+        """The samples of a batch after the Python part."""
+
+        def prepare(rows: I64, images: Sequence[list[Any]], params: Sequence[I32]) -> Callable[[int], Any]:
+            parts = self.prefix.run_apart(batch, columns, rows, images, params)
+            return lambda at: self.leaves.shape.build(wrapped([column[at] for column in parts], self.middle_form))
+
+        def call(sample: Any, key: int) -> Any:
+            return apply_ops(self.recipe.middle, sample, key)
+
+        def note(row: int, error: Exception, sample: Any) -> None:
+            self.leaves.note(batch, row, error, self.leaves.shape.leaves(sample))
+
+        def settle(samples: list[Any], rows: I64) -> list[Any]:
+            return self.suffix.settle(batch, samples, rows)
+
+        return run_python(batch, tuple(self.images.values()), prepare, call, note, settle)
