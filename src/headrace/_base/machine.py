@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 
 from headrace._base.cgroups import ControlGroups
+from headrace._base.open_files import open_file_limits
 
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - the mount point itself is asked about, nothing is created in it
 
@@ -77,11 +78,3 @@ def affinity_cpus() -> int:
     if hasattr(os, "sched_getaffinity"):
         return max(1, len(os.sched_getaffinity(0)))
     return os.cpu_count() or 1
-
-
-def open_file_limits() -> tuple[int | None, int | None]:
-    """Soft and hard limit of open files, None for "no limit"."""
-    import resource  # not on every system
-
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return tuple(None if limit == resource.RLIM_INFINITY else limit for limit in (soft, hard))  # type: ignore[return-value]

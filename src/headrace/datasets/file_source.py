@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 import xxhash
 
+from headrace._base.open_files import OPEN_FILES
 from headrace.contracts import I64, Allocate, ByteColumn, Column, Layout, SampleName, ValueColumn
+from headrace.datasets.merge_columns import merge_bytes
 from headrace.errors import StorageError
 from headrace.storage import read_files
 from headrace.storage.arena import ENDED_EARLY
@@ -62,16 +64,23 @@ class FileSource:
         return {"kind": "files", "num": len(self.ends), "content": digest.hexdigest()}
 
     def fetch(self, ids: I64, allocate: Allocate) -> Mapping[str, Column]:
-        """The bytes of the files in one arena, and their labels.
+        """The bytes of the files, in one arena unless they are more than may be open at once, and their labels.
 
         Raises:
             StorageError: A file cannot be opened or read; the error names it.
         """
-        read = read_files(self.blob, self.ends, ids, allocate)
+        most = OPEN_FILES.most_at_once
+        parts = [np.arange(first, min(first + most, len(ids))) for first in range(0, len(ids), most)]
+        column = merge_bytes([(rows, self._fetch(ids[rows], allocate)) for rows in parts], len(ids))
+        return {self.field: column, self.label_field: ValueColumn(values=self.labels[ids])}
+
+    def _fetch(self, ids: I64, allocate: Allocate) -> ByteColumn:
+        """The bytes of files that may be open at once."""
+        with OPEN_FILES.reading(len(ids)):
+            read = read_files(self.blob, self.ends, ids, allocate)
         if read.failed:
             raise self._error(ids, *min(read.failed.items()))
-        column = ByteColumn(addresses=read.addresses, sizes=read.sizes, owner=read.arena)
-        return {self.field: column, self.label_field: ValueColumn(values=self.labels[ids])}
+        return ByteColumn(addresses=read.addresses, sizes=read.sizes, owner=read.arena)
 
     def names(self, ids: I64) -> Sequence[SampleName]:
         """The paths."""

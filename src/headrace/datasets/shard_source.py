@@ -10,6 +10,7 @@ import xxhash
 
 from headrace.contracts import I64, Allocate, ByteColumn, Column, Layout, SampleName
 from headrace.datasets.fields import SampleShape
+from headrace.datasets.merge_columns import merge_bytes
 from headrace.errors import ShardChangedError, StorageError
 from headrace.shards import DatasetIndex, ShardSet
 from headrace.storage import read_ranges
@@ -38,12 +39,20 @@ class ShardSource:
         return {"kind": "shards", "shards": num_shards, "num": self.index.num_samples, "content": digest.hexdigest()}
 
     def fetch(self, ids: I64, allocate: Allocate) -> Mapping[str, Column]:
-        """The bytes of all fields in one arena.
+        """The bytes of all fields, in one arena unless they lie in more shards than may be open at once.
 
         Raises:
             ShardError: A shard is not what its index says.
             StorageError: A shard cannot be opened or read.
         """
+        pieces = [(rows, self._fetch(ids[rows], allocate)) for rows in self.shards.parts(ids)]
+        if len(pieces) == 1:
+            return pieces[0][1]
+        names = [entry.name for entry in self.shape.entries]
+        return {name: merge_bytes([(rows, columns[name]) for rows, columns in pieces], len(ids)) for name in names}
+
+    def _fetch(self, ids: I64, allocate: Allocate) -> dict[str, ByteColumn]:
+        """The bytes of all fields of samples whose shards may be open at once."""
         with self.shards.fetch_ranges(ids, self.entries) as lease:
             read = read_ranges(lease.fds, lease.offsets, lease.sizes, allocate)
             if read.failed:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import resource
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from headrace._base.forks import renew_after_fork
+from headrace._base.open_files import OPEN_FILES
 from headrace.errors import OptionError, ShardChangedError, StorageError
 from headrace.shards.dataset_index import DatasetIndex
 from headrace.shards.open_shard import OpenShard
-
-MOST_OPEN = 1024
-"""Shards kept open by default, where the limit on open files allows it."""
 
 
 @dataclass(slots=True)
@@ -29,50 +27,59 @@ class Place:
 class OpenShards:
     """Opens the shards of a dataset when they are first used, and closes the least recently used ones.
 
-    Every method may be called from several threads. A shard that is reserved is never closed: while more shards are
-    reserved at once than `capacity`, more are open.
+    Every method may be called from several threads. A shard that is reserved is never closed. All datasets of the
+    process together reserve, and keep open, only as many as `OPEN_FILES` allows; who wants more waits for the others.
 
     Args:
         dataset: The dataset's index; each shard is checked against it when it is opened.
-        capacity: Shards kept open; None: a quarter of the limit on open files, 1,024 at most.
+        capacity: Shards of this dataset that are kept open; None: as many as are for all datasets together.
     """
 
     def __init__(self, dataset: DatasetIndex, *, capacity: int | None = None) -> None:
         if capacity is not None and capacity < 1:
             raise OptionError("capacity is not accepted", got=capacity, accepted="a positive integer, or None")
         self.dataset = dataset
-        self.capacity = capacity or default_capacity()
+        self.capacity = capacity
         self.after_fork()
         renew_after_fork(self)
+        with OPEN_FILES.turn:
+            ALL_SHARDS.add(self)
 
     def after_fork(self) -> None:
-        """In a forked child nothing is open, and no thread holds a lock."""
-        self.lock = threading.Lock()
+        """In a forked child nothing is open."""
         self.places: OrderedDict[int, Place] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self.places)
 
     def reserve(self, shards: Sequence[int]) -> None:
-        """Keeps these shards from being closed until they are released."""
-        with self.lock:
+        """Keeps these shards, all different, from being closed until they are released.
+
+        Waits until other threads have released enough of theirs. A thread that holds some may only ask for those again.
+        """
+        with OPEN_FILES.turn:
+            OPEN_FILES.turn.wait_for(lambda: OPEN_FILES.fits(self._num_unused(shards)))
+            OPEN_FILES.num_in_use += self._num_unused(shards)
             for shard in shards:
                 place = self.places.get(shard)
                 if place is None:
                     place = self.places[shard] = Place()
                 place.num_users += 1
                 self.places.move_to_end(shard)
+            self._close_surplus()
 
     def release(self, shards: Sequence[int]) -> None:
         """Gives reserved shards back; idle ones beyond the capacity are closed."""
-        with self.lock:
+        with OPEN_FILES.turn:
             for shard in shards:
                 place = self.places[shard]
                 place.num_users -= 1
                 if place.shard is None and place.num_users == 0:
                     del self.places[shard]  # it could not be opened
-            if len(self.places) > self.capacity:
-                self._evict(self.capacity)
+                    OPEN_FILES.give_back(1)
+                elif place.num_users == 0:
+                    OPEN_FILES.give_back(1)
+            self._close_surplus()
 
     def get(self, shard: int) -> OpenShard:
         """A reserved shard, opened now unless it is open.
@@ -91,15 +98,19 @@ class OpenShards:
 
     def close_idle(self) -> None:
         """Closes all shards that are not reserved. They open again when they are asked for."""
-        with self.lock:
-            self._evict(0)
+        with OPEN_FILES.turn:
+            self._close_idle(len(self.places))
+
+    def _num_unused(self, shards: Sequence[int]) -> int:
+        """How many of these nobody has reserved. The lock is held."""
+        return sum(1 for shard in shards if shard not in self.places or self.places[shard].num_users == 0)
 
     def _open(self, shard: int) -> OpenShard:
         info = self.dataset.shards[shard]
         try:
             opened = OpenShard.open(info.url, on_error=self.dataset.on_error)
         except StorageError:
-            self.close_idle()  # perhaps too many files are open
+            close_all_idle()  # perhaps the program has too many files open
             opened = OpenShard.open(info.url, on_error=self.dataset.on_error)
         if opened.index.num_samples != info.num_samples and not opened.index.faults:
             opened.close()
@@ -112,22 +123,28 @@ class OpenShards:
             )
         return opened
 
-    def _evict(self, capacity: int) -> None:
-        """Closes idle shards, least recently used first, until `capacity` are left. The lock is held."""
-        excess = len(self.places) - capacity
-        for shard, place in list(self.places.items()):
-            if excess <= 0:
-                return
-            if place.num_users == 0:
-                if place.shard is not None:
-                    place.shard.close()
-                del self.places[shard]
-                excess -= 1
+    def _close_surplus(self) -> None:
+        """Closes idle shards of this dataset beyond what it, and all datasets together, may have. The lock is held."""
+        excess = sum(map(len, ALL_SHARDS)) - OPEN_FILES.capacity
+        if self.capacity is not None:
+            excess = max(excess, len(self.places) - self.capacity)
+        if excess > 0:
+            self._close_idle(excess)
+
+    def _close_idle(self, num: int) -> None:
+        """Closes so many idle shards, least recently used first. The lock is held."""
+        idle = [shard for shard, place in self.places.items() if place.num_users == 0]
+        for shard in idle[:num]:
+            opened = self.places.pop(shard).shard
+            if opened is not None:
+                opened.close()
 
 
-def default_capacity() -> int:
-    """A quarter of this process's limit on open files, 1,024 at most."""
-    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY:
-        return MOST_OPEN
-    return max(1, min(MOST_OPEN, soft // 4))
+ALL_SHARDS: weakref.WeakSet[OpenShards] = weakref.WeakSet()
+"""The open shards of every dataset of this process."""
+
+
+def close_all_idle() -> None:
+    """Closes the idle shards of every dataset."""
+    for one in list(ALL_SHARDS):
+        one.close_idle()

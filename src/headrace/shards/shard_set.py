@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from headrace import _native
+from headrace._base.open_files import OPEN_FILES
 from headrace._base.page_cache import will_need
 from headrace.contracts import I32, I64, SampleName
 from headrace.errors import HeadraceError, OptionError, ShardChangedError, StorageError
@@ -20,12 +21,12 @@ from headrace.shards.range_lease import RangeLease
 class ShardSet:
     """The shards of a dataset, opened when they are first asked for; the least recently used are closed.
 
-    Every method may be called from several threads. A shard that is being read is never closed: while more shards are
-    in use at once than `capacity`, more are open.
+    Every method may be called from several threads. A shard that is being read is never closed. How many are read and
+    kept open, by all datasets of the process together, follows the limit on open files (`OPEN_FILES`).
 
     Args:
         dataset: The dataset's index; each shard is checked against it when it is opened.
-        capacity: Shards kept open; None: a quarter of the limit on open files, 1,024 at most.
+        capacity: Shards of this dataset that are kept open; None: as many as are for all datasets together.
     """
 
     def __init__(self, dataset: DatasetIndex, *, capacity: int | None = None) -> None:
@@ -41,11 +42,28 @@ class ShardSet:
         """Shards that are open now."""
         return len(self.shards)
 
+    def parts(self, ids: I64) -> list[I64]:
+        """Splits the rows of a batch so that no part lies in more shards than may be open for one reader.
+
+        Returns:
+            Rows of each part, rising, shape (rows of the part,); one part with all of them as a rule.
+
+        Raises:
+            OptionError: An id that the dataset does not have.
+        """
+        most, all_rows = OPEN_FILES.most_at_once, np.arange(len(ids), dtype=np.int64)
+        if len(ids) <= most:
+            return [all_rows]
+        shards, places, _ = self.place(ids)
+        if len(shards) <= most:
+            return [all_rows]
+        return [np.flatnonzero(places // most == part) for part in range(-(-len(shards) // most))]
+
     def fetch_ranges(self, ids: I64, entries: tuple[Entry, ...]) -> RangeLease:
         """Where the fields of these samples lie, in open files.
 
         Args:
-            ids: Numbers of samples, through all shards, shape (rows,).
+            ids: Numbers of samples, through all shards, shape (rows,); `parts` says which may be asked for at once.
             entries: For each column the names that will do, in order of preference.
 
         Returns:
@@ -105,14 +123,15 @@ class ShardSet:
         """Shard and key of each of these samples."""
         shards, places, samples = self.place(ids)
         names: list[SampleName | None] = [None] * len(ids)
-        self.shards.reserve(shards)
-        try:
-            for number, shard in enumerate(shards):
-                rows, url = np.flatnonzero(places == number), self.dataset.shards[shard].url
-                for row, key in zip(rows.tolist(), self.shards.get(shard).keys(samples[rows]), strict=True):
-                    names[row] = SampleName(shard=url, key=key)
-        finally:
-            self.shards.release(shards)
+        for number, shard in enumerate(shards):
+            rows, url = np.flatnonzero(places == number), self.dataset.shards[shard].url
+            self.shards.reserve([shard])
+            try:
+                keys = self.shards.get(shard).keys(samples[rows])
+            finally:
+                self.shards.release([shard])
+            for row, key in zip(rows.tolist(), keys, strict=True):
+                names[row] = SampleName(shard=url, key=key)
         return [name for name in names if name is not None]
 
     def close(self) -> None:
@@ -153,6 +172,6 @@ def take_out_lost(opened: list[OpenShard | None], places: I32, samples: I64, fau
         places[lost] = -1
 
 
-def reopened(dataset: DatasetIndex, capacity: int) -> ShardSet:
+def reopened(dataset: DatasetIndex, capacity: int | None) -> ShardSet:
     """A shard set as it arrives in another process: nothing open."""
     return ShardSet(dataset, capacity=capacity)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from headrace import _native
+from headrace._base.open_files import OPEN_FILES
 from headrace.errors import NotATarError, OptionError, ShardChangedError, SourceError
 from headrace.shards import DatasetIndex, RangeLease, ShardSet, ShardWriter
 from tests.tars import pairs, tar_of
@@ -147,7 +148,7 @@ def test_capacity_is_checked(dataset: DatasetIndex) -> None:
 def test_a_forked_child_opens_for_itself(dataset: DatasetIndex) -> None:
     shards = ShardSet(dataset)
     shards.names(np.array([0]))
-    with shards.shards.lock:  # as another thread might hold it at the moment of the fork
+    with OPEN_FILES.turn:  # as another thread might hold it at the moment of the fork
         child = os.fork()
         if child == 0:
             is_right = shards.num_open == 0 and shards.names(np.array([49]))[0].key == "k49"
