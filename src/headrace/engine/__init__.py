@@ -4,6 +4,7 @@ from headrace._native import Pool
 from headrace.engine.budget import ByteBudget
 from headrace.engine.inline import InlineEngine
 from headrace.engine.native_pools import shared_native_pool
+from headrace.engine.pauses import Pauses
 from headrace.engine.processes import ProcessEngine
 from headrace.engine.shared import SHARED_BUDGET, SHARED_SLOTS
 from headrace.engine.slots import SlotPool
@@ -18,6 +19,7 @@ __all__ = [
     "ByteBudget",
     "DurationStats",
     "InlineEngine",
+    "Pauses",
     "Pool",
     "ProcessEngine",
     "QueueStats",

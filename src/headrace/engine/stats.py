@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from headrace._base.forks import renew_after_fork
 from headrace.contracts import Recorder
 from headrace.engine.events import EVENTS
-from headrace.engine.meters import Meters
+from headrace.engine.meters import Meters, StageMeter
 from headrace.engine.snapshot import StatsSnapshot
 from headrace.errors import OptionError
 
@@ -26,6 +26,7 @@ class Stats:
     def __init__(self) -> None:
         self.epoch = Meters(time.perf_counter())
         self.earlier = Meters(self.epoch.started_s)
+        self.pauses = StageMeter()
         self.after_fork()
         renew_after_fork(self)
 
@@ -59,9 +60,25 @@ class Stats:
         with self.lock:
             self.epoch.queues[queue].add(num, capacity)
 
+    def pause(self, pause_s: float) -> None:
+        """Records a collection of garbage as stage "gc".
+
+        Called inside of it, and so perhaps by the thread that holds the lock: it takes none. There is one collection at
+        a time.
+        """
+        self.pauses.busy.add(pause_s)
+        self.pauses.items += 1
+
+    def take_pauses(self) -> None:
+        """Moves the collections up to now into the present epoch. The lock is held."""
+        pauses, self.pauses = self.pauses, StageMeter()
+        if pauses.items:
+            self.epoch.stages["gc"].merge(pauses)
+
     def begin_epoch(self) -> None:
         """Starts a new epoch: what was measured so far counts in the total only."""
         with self.lock:
+            self.take_pauses()
             self.earlier.merge(self.epoch)
             self.epoch = Meters(time.perf_counter())
 
@@ -77,6 +94,7 @@ class Stats:
         if scope not in get_args(Scope):
             raise OptionError("scope is not accepted", got=repr(scope), accepted=", ".join(map(repr, get_args(Scope))))
         with self.lock:
+            self.take_pauses()
             copy = Meters(self.epoch.started_s)
             if scope == "total":
                 copy = Meters(self.earlier.started_s)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sized
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,6 +17,7 @@ from headrace.datasets.plan import SamplePlan, plan_sample
 from headrace.datasets.resolve import Resolved, resolve
 from headrace.errors import OptionError
 from headrace.loader.identity import Identity
+from headrace.loader.inner_threads import InnerThreads, decide_inner_threads
 from headrace.loader.made import BatchSizes
 from headrace.loader.memory import MemoryDecision, decide_memory
 from headrace.loader.options import LoaderOptions, resolve_shuffle, resolve_tail
@@ -48,6 +50,8 @@ class Composition:
     """None where a sampler of the user says the order."""
     tail: Tail
     workers: WorkerDecision
+    inner_threads: InnerThreads
+    """Of worker processes, where there are any."""
     memory: MemoryDecision
     available_bytes: int
     """Memory that this process could still take when it was decided."""
@@ -95,6 +99,7 @@ def compose(dataset: Any, options: LoaderOptions, topology: Topology, sampler: A
         spec = _order_spec(options, layout, topology, shuffle, tail)
         steps = OrderedSteps(spec, topology, _continuity(options, identity))
     plan = _plan(resolved, options)
+    workers = _workers(options, machine, topology)
     return Composition(
         options=options,
         dataset=dataset,
@@ -107,7 +112,13 @@ def compose(dataset: Any, options: LoaderOptions, topology: Topology, sampler: A
         steps=steps,
         shuffle=shuffle if isinstance(steps, OrderedSteps) else None,
         tail=tail,
-        workers=_workers(options, machine, topology),
+        workers=workers,
+        inner_threads=decide_inner_threads(
+            os.environ,
+            num_workers=workers.num_workers,
+            num_cpus=machine.usable_cpus,
+            local_world_size=topology.local_world_size,
+        ),
         memory=decide_memory(
             options.memory_budget,
             available_bytes=machine.memory_available_bytes,

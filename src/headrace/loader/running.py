@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 
-from headrace.contracts import Recorder, Step
+from headrace.contracts import Step
 from headrace.engine import (
     SHARED_BUDGET,
     SHARED_SLOTS,
     InlineEngine,
+    Pauses,
     ProcessEngine,
     Stats,
     ThreadEngine,
@@ -30,32 +32,44 @@ from headrace.recipes.generators import GENERATORS
 AnyEngine: TypeAlias = ThreadEngine | InlineEngine | ProcessEngine
 
 
-def make_engine(composition: Composition, choice: EngineChoice, recorder: Recorder) -> AnyEngine:
+def make_engine(composition: Composition, choice: EngineChoice, stats: Stats) -> AnyEngine:
     """The engine that was decided on; it starts no thread or process before it runs."""
     if choice.kind == "caller":
-        work = make_work(composition, recorder)
-        resources = partial(shared_native_pool, composition.workers.num_workers)
-        return InlineEngine(work, slots=SHARED_SLOTS, recorder=recorder, resources=resources)
-    return (make_threads if choice.kind == "threads" else make_processes)(composition, choice.workers, recorder)
+        work = make_work(composition, stats)
+        held = partial(while_iterating, stats, composition.workers.num_workers)
+        return InlineEngine(work, slots=SHARED_SLOTS, recorder=stats, resources=held)
+    return (make_threads if choice.kind == "threads" else make_processes)(composition, choice.workers, stats)
 
 
-def make_threads(composition: Composition, workers: WorkerDecision, recorder: Recorder) -> ThreadEngine:
+@contextmanager
+def while_iterating(stats: Stats, num_threads: int | None) -> Iterator[None]:
+    """What is there from the beginning to the end of an iteration, in this process.
+
+    Args:
+        stats: Gets the pauses of the garbage collector.
+        num_threads: Threads of the native pool; None for no pool, where worker processes decode.
+    """
+    with Pauses(stats.pause), nullcontext() if num_threads is None else shared_native_pool(num_threads):
+        yield
+
+
+def make_threads(composition: Composition, workers: WorkerDecision, stats: Stats) -> ThreadEngine:
     """Threads of this process."""
     return ThreadEngine(
-        make_work(composition, recorder),
+        make_work(composition, stats),
         num_workers=workers.num_workers,
         num_io_threads=workers.num_io_threads,
         budget=SHARED_BUDGET,
         slots=SHARED_SLOTS,
-        recorder=recorder,
+        recorder=stats,
         limit_bytes=composition.memory.size_bytes,
         max_in_flight=workers.max_in_flight,
         num_runners=workers.num_workers + (1 if composition.is_fused else 0),
-        resources=partial(shared_native_pool, composition.workers.num_workers),
+        resources=partial(while_iterating, stats, composition.workers.num_workers),
     )
 
 
-def make_processes(composition: Composition, workers: WorkerDecision, recorder: Recorder) -> ProcessEngine:
+def make_processes(composition: Composition, workers: WorkerDecision, stats: Stats) -> ProcessEngine:
     """Worker processes, each with one thread."""
     options = composition.options
     start = WorkerStart(
@@ -66,13 +80,15 @@ def make_processes(composition: Composition, workers: WorkerDecision, recorder: 
         worker_init_fn=options.worker_init_fn,
     )
     return ProcessEngine(
-        make_work(composition, recorder, in_process=True),
+        make_work(composition, stats, in_process=True),
         num_workers=workers.num_workers,
         budget=SHARED_BUDGET,
-        recorder=recorder,
+        recorder=stats,
         limit_bytes=composition.memory.size_bytes,
         max_in_flight=workers.max_in_flight,
         worker_init=start,
+        resources=partial(while_iterating, stats, None),
+        threads_per_worker=composition.inner_threads.num_threads,
     )
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from headrace._base.machine import affinity_cpus
 from headrace.engine.processes.anonymous_file import anonymous_file
 from headrace.engine.processes.culprits import culprit_of
+from headrace.engine.processes.inner_threads import thread_variables
 from headrace.engine.processes.job import Job
 from headrace.engine.processes.member import Member
 from headrace.engine.processes.messages import Brief
@@ -21,16 +22,6 @@ from headrace.engine.processes.seat import Seat
 from headrace.engine.processes.windows import SharedFile
 from headrace.engine.processes.work_file import write_work
 from headrace.errors import OptionError
-
-THREAD_VARIABLES = (
-    "OMP_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-    "OPENCV_FOR_THREADS_NUM",
-)
-"""What OpenMP, MKL, OpenBLAS, NumExpr, Accelerate and OpenCV read when they are loaded; torch goes by the first two."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +74,7 @@ def launch(job: Job, options: CrewOptions, desk: Desk, members: list[Member]) ->
             num_workers=options.num_workers,
             max_free_bytes=options.max_free_bytes,
             idle_s=options.idle_s,
+            num_threads=options.threads_per_worker,
         )
         for member in members:
             member.brief(brief)
@@ -109,7 +101,7 @@ def seat_of_worker(number: int, options: CrewOptions, desk: Desk, work: int, sta
 
 def environment_of_workers(num_threads: int | None) -> dict[str, str]:
     """The environment of the workers: as many threads for each library as a worker is to have."""
-    return os.environ | ({} if num_threads is None else dict.fromkeys(THREAD_VARIABLES, str(num_threads)))
+    return os.environ | ({} if num_threads is None else thread_variables(num_threads, os.environ))
 
 
 def written(work: int, job: Job) -> int:

@@ -23,6 +23,7 @@ class Brief(NamedTuple):
     num_workers: int
     max_free_bytes: int
     idle_s: float
+    num_threads: int | None
 
 
 class Made(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import faulthandler
+import gc
 import importlib
 import os
 import signal
@@ -17,8 +18,10 @@ from headrace._base.forks import renew_after_fork
 from headrace.contracts import Step
 from headrace.engine.events import EVENTS
 from headrace.engine.passage import StepMemory
+from headrace.engine.pauses import Pauses, PauseSum
 from headrace.engine.processes.board import Board, board_bytes
 from headrace.engine.processes.carried_errors import carry
+from headrace.engine.processes.inner_threads import limit_loaded
 from headrace.engine.processes.job import Job
 from headrace.engine.processes.messages import Brief, Failed, Inbox, Made, Message, Unready, framed
 from headrace.engine.processes.parcels import Packer, Parcel
@@ -81,10 +84,16 @@ class Worker:
         self.stage = "fetch"
         self.slots = WorkerSlots(SharedFile(seat.slots), max_free_bytes=brief.max_free_bytes)
         self.resident = ResidentMemory()
+        self.pauses = PauseSum()
         self.noted_s = 0.0
 
     def serve(self) -> None:
         """Takes tasks until the trainer closes the queue."""
+        with Pauses(self.pauses.add):
+            self.take_turns()
+
+    def take_turns(self) -> None:
+        """One task after another."""
         while (ticket := self.tasks.take()) is not None:
             if not self.board.is_wanted(ticket.iteration):
                 continue
@@ -113,9 +122,16 @@ class Worker:
         try:
             with self.job.step_context(task.step):
                 parcel, size_bytes = self.make(task.step)
+            self.tell_pauses()
         except BaseException as error:  # noqa: BLE001 - whatever it is, it belongs to the consumer
             return Failed(ticket.iteration, ticket.position, self.stage, carry(error), EVENTS.taken())
         return Made(ticket.iteration, ticket.position, parcel, size_bytes, EVENTS.taken())
+
+    def tell_pauses(self) -> None:
+        """Records what the collections of a step have taken."""
+        num, total_s = self.pauses.taken()
+        if num:
+            EVENTS.add("worker_gc", total_s, items=num)
 
     def make(self, step: Step) -> tuple[Parcel, int]:
         """One batch as a parcel, and the bytes that its step has taken."""
@@ -172,7 +188,12 @@ def main(told: dict[str, Any]) -> None:
 
 
 def start(seat: Seat, line: Line) -> Worker | None:
-    """Takes up the work; None where that fails, which the trainer is told."""
+    """Takes up the work; None where that fails, which the trainer is told.
+
+    The collector rests meanwhile, and passes over all that is there by then ever after: imports and work live as long
+    as the process.
+    """
+    gc.disable()
     try:
         for module in seat.preload:
             with contextlib.suppress(ImportError):
@@ -183,6 +204,7 @@ def start(seat: Seat, line: Line) -> Worker | None:
         watch(seat.control, board, seat.number, brief.idle_s)
         return take_up(seat, brief, line, TaskTaker(file, seat.tickets, board))
     finally:
+        gc.freeze()
         seat.pass_the_start_on()
 
 
@@ -194,6 +216,9 @@ def take_up(seat: Seat, brief: Brief, line: Line, tasks: TaskTaker) -> Worker | 
         job: Job = read_work(seat.work, contents)
         os.close(seat.work)  # what is mapped stays
         worker = Worker(seat, brief, line, tasks, job)
+        if brief.num_threads is not None:
+            limit_loaded(brief.num_threads)
+        gc.enable()  # code of the user finds it as in any process, and may turn it off for good
         if job.worker_init is not None:
             job.worker_init(seat.number)
     except Exception as error:  # noqa: BLE001 - it belongs to the consumer
