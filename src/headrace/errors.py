@@ -21,7 +21,8 @@ The tree::
     │   ├── DecodeError
     │   │   ├── CorruptImageError
     │   │   ├── UnsupportedImageError
-    │   │   └── ImageLimitError             over a limit on pixels, scans or memory, refused before allocation
+    │   │   ├── ImageLimitError             over a limit on pixels, scans or memory, refused before allocation
+    │   │   └── LabelError                  a label that no class has, or that is no label
     │   ├── UnsafeFieldError                a field whose decoding could run code
     │   ├── TransformError                  a transform of the user raised (its exception is the `__cause__`)
     │   └── CollateError                    samples of one batch that do not fit together
@@ -196,6 +197,10 @@ class UnsupportedImageError(DecodeError):
 
 class ImageLimitError(DecodeError):
     """An image over a limit (pixels, scans, decoder memory), refused before memory is taken."""
+
+
+class LabelError(DecodeError):
+    """A label that no class has, or a value that is no label."""
 
 
 class UnsafeFieldError(SampleError):

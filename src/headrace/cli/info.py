@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from headrace._base.units import count, format_bytes
+from headrace.cli.class_line import class_line
 from headrace.cli.output import AsJson, note, progress, show
 from headrace.pack import advise
 from headrace.shards import DatasetIndex, ShardIndex, expand_urls
@@ -66,7 +67,6 @@ def info(
 
 def describe(dataset: DatasetIndex, first: ShardIndex | None, num_ranks: int | None) -> Info:
     """The facts of a dataset, and the first sample as an example."""
-    names = dataset.extra.get("class_names")
     members = () if first is None else first.table.members_of(0)
     notes = advise(dataset.sizes.tolist(), num_ranks)
     if not dataset.num_samples:
@@ -80,7 +80,7 @@ def describe(dataset: DatasetIndex, first: ShardIndex | None, num_ranks: int | N
         fewest_samples=int(dataset.samples.min()),
         most_samples=int(dataset.samples.max()),
         fields=dataset.fields,
-        class_names=tuple(map(str, names)) if isinstance(names, list) else None,
+        class_names=dataset.class_names,
         first_key=None if first is None else first.key(0),
         first_members=tuple(Member(field=field, size_bytes=size) for field, _, size in members),
         notes=notes,
@@ -97,8 +97,7 @@ def summary(result: Info) -> str:
         f"  fields   {', '.join(result.fields)}",
     ]
     if result.class_names is not None:
-        shown = ", ".join(result.class_names[:6]) + (", ..." if len(result.class_names) > 6 else "")
-        lines.append(f"  classes  {len(result.class_names)}: {shown}")
+        lines.append(f"  classes  {class_line(result.class_names)}")
     if result.first_key is not None:
         members = ", ".join(f"{member.field} {format_bytes(member.size_bytes)}" for member in result.first_members)
         lines.append(f"  first    {result.first_key}: {members}")

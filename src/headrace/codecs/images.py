@@ -10,6 +10,7 @@ import io
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from headrace.contracts import Exif, ImageLimits
@@ -52,6 +53,9 @@ ENCODER_OPTIONS: dict[str, dict[str, Any]] = {
     "AVIF": {"quality": 95},
 }
 """Where Pillow's own default would lose more than a training set should."""
+
+MASK_AXES = 2
+"""Height and width."""
 
 
 def decode_image(data: bytes | memoryview, limits: ImageLimits | None = None, exif: Exif = "ignore") -> Image.Image:
@@ -151,8 +155,28 @@ def to_rgb(image: Image.Image) -> Image.Image:
     return image.convert("RGB")
 
 
+def as_pixels(value: Any) -> npt.NDArray[Any]:
+    """An array as Pillow takes it: integers of a mask as uint8, those of uint16 as they are.
+
+    Raises:
+        ValueError: Integers of another type that 8 bits do not hold.
+    """
+    array = np.asarray(value)
+    is_mask = array.ndim == MASK_AXES and array.dtype.kind in "iu" and array.size > 0
+    if not is_mask or array.dtype in (np.uint8, np.uint16):
+        return array
+    if array.min() < 0 or array.max() > np.iinfo(np.uint8).max:
+        raise ValueError(
+            f"{array.dtype} from {array.min()} to {array.max()} does not fit into 8 bits; uint16 is written in 16"
+        )
+    return array.astype(np.uint8)
+
+
 def encode_image(extension: str, value: Any) -> bytes:
-    """Writes a PIL image, or uint8 pixels of shape (H, W) or (H, W, 3 or 4), in the format of the extension.
+    """Writes a PIL image, uint8 pixels of shape (H, W) or (H, W, 3 or 4), or a mask, in the format of the extension.
+
+    A mask is an array or tensor of integers of shape (H, W). It is written with 8 bits, of uint16 with 16, so that it
+    reads back with the same values; not every format has 16.
 
     JPEG and AVIF are written at quality 95, WebP without loss, everything else as Pillow does by default.
 
@@ -161,14 +185,14 @@ def encode_image(extension: str, value: Any) -> bytes:
     """
     name = FORMAT_OF_EXTENSION[extension]
     try:
-        image = value if isinstance(value, Image.Image) else Image.fromarray(np.asarray(value))
+        image = value if isinstance(value, Image.Image) else Image.fromarray(as_pixels(value))
         buffer = io.BytesIO()
         image.save(buffer, name, **ENCODER_OPTIONS.get(name, {}))
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise WriteError(
             f"this value cannot be written as {name}: {error}",
             got=type(value).__name__,
-            accepted="a PIL image, uint8 pixels of shape (H, W) or (H, W, 3), or the encoded bytes",
+            accepted="a PIL image, uint8 pixels of shape (H, W) or (H, W, 3), integers of a mask, or the encoded bytes",
             field=extension,
         ) from error
     return buffer.getvalue()

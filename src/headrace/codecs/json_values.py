@@ -8,13 +8,19 @@ from typing import Any
 
 from headrace.errors import DecodeError, WriteError
 
+MAX_BYTES = 64 << 20
+"""Largest field that is parsed: parsed JSON takes up to twenty times its bytes, and a batch has many of them."""
+
 
 def decode_json(extension: str, data: bytes | memoryview) -> Any:
     """One JSON value in UTF-8 (16 and 32 too, which JSON can tell apart).
 
+    Of a key that comes twice the last value counts, and NaN and Infinity are numbers: both as Python's parser has it.
+
     Raises:
-        DecodeError: The bytes are not JSON.
+        DecodeError: The bytes are not JSON, nested too deeply, or too many.
     """
+    check_size(extension, data)
     return parse(extension, bytes(data), "the field")
 
 
@@ -22,10 +28,23 @@ def decode_json_lines(extension: str, data: bytes | memoryview) -> list[Any]:
     """One JSON value a line; empty lines are passed over.
 
     Raises:
-        DecodeError: A line is not JSON; it is named.
+        DecodeError: A line is not JSON, and is named; or the bytes are too many.
     """
+    check_size(extension, data)
     lines = bytes(data).splitlines()
     return [parse(extension, line, f"line {number}") for number, line in enumerate(lines, 1) if line.strip()]
+
+
+def check_size(extension: str, data: bytes | memoryview) -> None:
+    """Refuses by the size what would take too much memory."""
+    if len(data) > MAX_BYTES:
+        raise DecodeError(
+            "a JSON field is too large to be parsed",
+            got=f"{len(data)} bytes",
+            accepted=f"at most {MAX_BYTES}",
+            remedy="Keep arrays of numbers as npy or npz, which are not parsed",
+            field=extension,
+        )
 
 
 def parse(extension: str, text: bytes, place: str) -> Any:
@@ -59,10 +78,18 @@ def encode_json_lines(extension: str, value: Any) -> bytes:
 
 
 def write(extension: str, value: Any) -> bytes:
-    """One value as JSON without line breaks."""
+    """One value as JSON without line breaks; arrays, tensors and their numbers as lists and numbers."""
     try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+        text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=plain)
+        return text.encode("utf-8")
     except (TypeError, ValueError, RecursionError) as error:
         raise WriteError(
             f"a value that JSON cannot hold: {error}", got=type(value).__name__, field=extension
         ) from error
+
+
+def plain(value: Any) -> Any:
+    """Numpy arrays, numpy numbers and tensors as what JSON has."""
+    if callable(getattr(value, "tolist", None)):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} is nothing that JSON has")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
+from typing import Any
 
 from headrace.contracts import ByteColumn, Column, ValueColumn
 from headrace.datasets.context import BatchContext
@@ -20,6 +21,8 @@ class BatchRun:
     columns: Mapping[str, Column]
     context: BatchContext
     faults: RowFaults
+    documents: dict[tuple[str, ...], dict[int, Any]] = field(default_factory=dict)
+    """What codecs have made of the rows of fields that several leaves read: by extensions, then by row."""
 
     @classmethod
     def begin(cls, shape: SampleShape, columns: Mapping[str, Column], context: BatchContext) -> BatchRun:
@@ -40,11 +43,15 @@ class BatchRun:
         """Notes the rows of a column that could not be had, and those that lack it where that is a fault."""
         for row, error in column.faults.items():
             self.faults.add(row, error, name)
+        for row in column.absent.tolist():
+            self.note_missing(row, MissingFieldError("a sample lacks a field"), name)
+
+    def note_missing(self, row: int, error: MissingFieldError, name: str) -> None:
+        """Notes that a row lacks a field, or a part of it, where that is a fault: no value stands in its place."""
         if self.context.policy.missing == "none":
             return
-        for row in column.absent.tolist():
-            remedy = 'missing="skip" leaves such samples out, missing="none" gives None in its place'
-            self.faults.add(row, MissingFieldError("a sample lacks a field", remedy=remedy), name)
+        error.remedy = 'missing="skip" leaves such samples out, missing="none" gives None in its place'
+        self.faults.add(row, error, name)
 
     def bytes_of(self, name: str) -> ByteColumn:
         """The column of an image field."""

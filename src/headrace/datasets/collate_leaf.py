@@ -33,4 +33,4 @@ def collate_leaf(values: Values | torch.Tensor, rule: Rule, field: str, allocate
     rows: Any = list(values) if isinstance(values, torch.Tensor) else python_values(values)
     if rule == STACK and any(value is None for value in rows):
         return list(rows)
-    return collate_field(tuple(rows), rule, field, allocate)
+    return collate_field(tuple(rows), rule, (field,), allocate)

@@ -6,14 +6,17 @@ Without rules the batch is what `torch.utils.data.default_collate` makes of it; 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from headrace.contracts import Allocate
 from headrace.datasets.collate_rules import Rule, Rules
 from headrace.datasets.padding import Pad, pad
 from headrace.datasets.stacking import is_registered, stack
-from headrace.datasets.structure import columns, part_names, rebuilt
+from headrace.datasets.structure import Name, columns, part_names, rebuilt
 from headrace.errors import CollateError, HeadraceError
+
+Place: TypeAlias = tuple[Name, ...]
+"""The name of a field, and of its part, and so on; () of whole samples."""
 
 
 def collate_samples(samples: Sequence[Any], rules: Rules, allocate: Allocate) -> Any:
@@ -28,9 +31,9 @@ def collate_samples(samples: Sequence[Any], rules: Rules, allocate: Allocate) ->
         CollateError: Samples that do not fit together, with the field and what differs; or a rule for no field.
     """
     if rules.whole is not None:
-        return collate_field(samples, rules.whole, "", allocate)
+        return collate_field(samples, rules.whole, (), allocate)
     if not rules.fields:
-        return collate_field(samples, "stack", "", allocate)
+        return collate_field(samples, "stack", (), allocate)
     names = part_names(samples[0]) or []
     lost = next((name for name in rules.fields if name not in names), None)
     if lost is not None:
@@ -41,13 +44,23 @@ def collate_samples(samples: Sequence[Any], rules: Rules, allocate: Allocate) ->
             accepted=", ".join(map(repr, names)) or "a rule for whole samples",
         )
     parts = [
-        collate_field(column, rules.of(name), str(name), allocate)
-        for name, column in zip(names, split(samples, names, ""), strict=True)
+        collate_field(column, rules.of(name), (name,), allocate)
+        for name, column in zip(names, split(samples, names, ()), strict=True)
     ]
     return rebuilt(samples[0], names, parts)
 
 
-def collate_field(values: Sequence[Any], rule: Rule, field: str, allocate: Allocate) -> Any:
+def gives_one_value(sample: Any, rules: Rules, collate_fn: Callable[[list[Any]], Any] | None) -> bool:
+    """Whether a batch of such samples is one value, even where it is a list, as of texts: samples have no parts.
+
+    What a function makes of whole samples is its own.
+    """
+    if collate_fn is not None or callable(rules.whole):
+        return False
+    return rules.whole is not None or part_names(sample) is None
+
+
+def collate_field(values: Sequence[Any], rule: Rule, place: Place, allocate: Allocate) -> Any:
     """The values of one field, by its rule.
 
     Raises:
@@ -56,11 +69,11 @@ def collate_field(values: Sequence[Any], rule: Rule, field: str, allocate: Alloc
     if rule == "list":
         return list(values)
     if callable(rule):
-        return call_rule(rule, list(values), field)
+        return call_rule(rule, list(values), dotted(place))
     try:
-        return pad(values, rule, allocate) if isinstance(rule, Pad) else stack_parts(values, field, allocate)
+        return pad(values, rule, allocate) if isinstance(rule, Pad) else stack_parts(values, place, allocate)
     except HeadraceError as error:
-        error.at(field=field or None, stage="collate")
+        error.at(field=dotted(place) or None, stage="collate")
         raise
 
 
@@ -73,22 +86,22 @@ def call_rule(rule: Callable[[list[Any]], Any], values: list[Any], field: str) -
         raise
 
 
-def stack_parts(values: Sequence[Any], field: str, allocate: Allocate) -> Any:
+def stack_parts(values: Sequence[Any], place: Place, allocate: Allocate) -> Any:
     """Stacks values, or the parts of values, however deep they lie."""
     names = part_names(values[0])
     if names is None or is_registered(values[0]):
         try:
             return stack(values, allocate)
         except (RuntimeError, TypeError, ValueError, KeyError) as error:
-            raise unlike(values, field) from error
+            raise unlike(values, place) from error
     parts = [
-        stack_parts(column, f"{field}.{name}" if field else str(name), allocate)
-        for name, column in zip(names, split(values, names, field), strict=True)
+        stack_parts(column, (*place, name), allocate)
+        for name, column in zip(names, split(values, names, place), strict=True)
     ]
     return rebuilt(values[0], names, parts)
 
 
-def split(samples: Sequence[Any], names: Sequence[Any], field: str) -> list[Sequence[Any]]:
+def split(samples: Sequence[Any], names: Sequence[Name], place: Place) -> list[Sequence[Any]]:
     """The parts of all samples, one column a name.
 
     Raises:
@@ -97,18 +110,25 @@ def split(samples: Sequence[Any], names: Sequence[Any], field: str) -> list[Sequ
     try:
         return columns(samples, names)
     except (TypeError, ValueError, KeyError, AttributeError) as error:
-        raise unlike(samples, field) from error
+        raise unlike(samples, place) from error
 
 
-def unlike(values: Sequence[Any], field: str) -> CollateError:
-    """The error of values that do not fit together."""
+def dotted(place: Place) -> str:
+    """How errors call a field, or a part of one."""
+    return ".".join(map(str, place))
+
+
+def unlike(values: Sequence[Any], place: Place) -> CollateError:
+    """The error of values that do not fit together, with the rule that would put them together."""
+    rule = f'collate={{{place[0]!r}: "list"}}' if place else 'collate="list"'
     return CollateError(
         "the values of a batch do not fit together",
-        field=field or None,
+        field=dotted(place) or None,
         stage="collate",
         got=difference(values),
         accepted="numbers, strings, arrays or tensors of equal shape and type",
-        remedy='Bring them to one shape in the transform, or give collate= ("pad", "list", a function) or collate_fn=',
+        remedy=f'{rule} keeps them as they are, "pad" in its place fills them up, a function makes what you want of '
+        "them; or bring them to one shape in the transform",
     )
 
 

@@ -28,5 +28,7 @@ class ProgramResult:
     """A batch and which of its rows are good."""
 
     batch: Any
+    one_value: bool = False
+    """Whether the batch is one value, even where it is a list: samples have no parts (a text, a field alone)."""
     valid: Bools
     """False where a row repeats a good one because its own sample has a fault, shape (rows,)."""

@@ -9,10 +9,12 @@ from typing import Any
 import torch
 
 from headrace.datasets.collate_leaf import collate_leaf
+from headrace.datasets.collate_rules import STACK, Rule
 from headrace.datasets.context import BatchContext, ProgramResult
 from headrace.datasets.faults import RowFaults
 from headrace.datasets.fields import SampleShape
 from headrace.datasets.good_rows import repeat_good_rows
+from headrace.datasets.structure import part_names
 from headrace.datasets.values import python_values
 from headrace.recipes.tensors import delivered
 
@@ -32,6 +34,7 @@ def deliver_leaves(
         plain = [python_values(leaf) for leaf in leaves]
         samples = [shape.build([leaf[row] for leaf in plain]) for row in range(faults.num_rows)]
         batch = context.policy.put_together(samples, context.allocate)
+        one_value = context.policy.gives_one_value(samples[0])
     else:
         done = [
             collate_leaf(leaf, context.policy.rule_of(entry.name), entry.name, context.allocate)
@@ -39,8 +42,9 @@ def deliver_leaves(
         ]
         # As default_collate has it: a batch of tuples is a list.
         batch = done if shape.shape == "tuple" else shape.build(done)
+        one_value = shape.shape == "bare" and is_one_value(leaves[0], context.policy.rule_of(shape.entries[0].name))
     context.recorder.add("collate", perf_counter() - started, items=faults.num_rows)
-    return ProgramResult(batch=batch, valid=valid)
+    return ProgramResult(batch=batch, valid=valid, one_value=one_value)
 
 
 def deliver_samples(samples: list[Any], context: BatchContext, faults: RowFaults) -> ProgramResult:
@@ -54,7 +58,12 @@ def deliver_samples(samples: list[Any], context: BatchContext, faults: RowFaults
     rows = repeat_good_rows([delivered_sample(sample) for sample in samples], bad, good)
     batch = context.policy.put_together(rows, context.allocate)
     context.recorder.add("collate", perf_counter() - started, items=faults.num_rows)
-    return ProgramResult(batch=batch, valid=valid)
+    return ProgramResult(batch=batch, valid=valid, one_value=context.policy.gives_one_value(rows[0]))
+
+
+def is_one_value(leaf: Any, rule: Rule) -> bool:
+    """Whether a leaf that is a sample alone becomes one value: its rows have no parts, or a rule makes one of them."""
+    return rule != STACK or all(part_names(value) is None for value in leaf[:1])
 
 
 def delivered_sample(sample: Any) -> Any:

@@ -24,6 +24,19 @@ MASK_WORDS = frozenset({"mask", "masks", "seg", "segm", "segmentation"})
 LOSSY = frozenset({"avif", "jfif", "jpe", "jpeg", "jpg", "jp2", "webp"})
 """Formats that may change values: no masks are kept in them."""
 
+STRUCTURED = frozenset({"array", "arrays", "json", "jsonl", "pickle", "tensor"})
+"""Codecs whose values have parts that a path can name."""
+
+CODECS: Mapping[FieldKind, frozenset[str]] = {
+    "image": frozenset({"image", "bytes"}),
+    "mask": frozenset({"image", "bytes", *STRUCTURED}),
+    "boxes": STRUCTURED,
+    "keypoints": STRUCTURED,
+    "text": frozenset({"integer", "text", "bytes", *STRUCTURED}),
+    "label": frozenset({"integer", "text", "bytes", *STRUCTURED}),
+}
+"""Which codecs can hold what. Bytes without a codec are an image by their first bytes, or text, where that is said."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
@@ -75,6 +88,7 @@ def field(
     """
     names = parse_extensions(extensions)
     known = _kind(names, kind, get, format, classes)
+    _check_codecs(names, known, get)
     if format is not None and (known != "boxes" or format not in get_args(BoxFormat)):
         raise OptionError(
             f"a field of kind {known!r} has no such format", got=repr(format), accepted="XYXY, XYWH, CXCYWH for boxes"
@@ -88,6 +102,8 @@ def field(
             accepted="png, tif, bmp, gif, pgm, npy",
             remedy="Write it as PNG; or read it with kind='image' and threshold it in a transform",
         )
+    if get is not None:
+        codecs.parse_path(get)
     return Field(
         extensions=names,
         kind=known,
@@ -167,3 +183,21 @@ def _kind(
     if format_ is not None:
         return "boxes"
     return "value" if get is not None else kind_of_extensions(names)
+
+
+def _check_codecs(names: tuple[str, ...], kind: FieldKind, get: str | None) -> None:
+    for name in names:
+        held = codecs.kind_of(name)
+        if get is not None and held not in STRUCTURED:
+            raise OptionError(
+                f"get= has no parts to choose from in a field `{name}`", got=repr(get), accepted="json, jsonl, npz, pt"
+            )
+        if held not in CODECS.get(kind, {held}):
+            raise OptionError(
+                f"a field `{name}` cannot be of kind {kind!r}", accepted=f"kind 'value', or {of_kinds(held)}"
+            )
+
+
+def of_kinds(held: str) -> str:
+    """The kinds that a codec can hold."""
+    return ", ".join(kind for kind, held_by in CODECS.items() if held in held_by) or "another extension"

@@ -8,7 +8,7 @@ from typing import Any
 
 from headrace.contracts import Allocate, Missing, OnError
 from headrace.datasets.collate_rules import STACK, Rule, Rules
-from headrace.datasets.collate_samples import collate_samples
+from headrace.datasets.collate_samples import collate_samples, gives_one_value
 from headrace.recipes.stacking import Ragged
 
 
@@ -37,6 +37,10 @@ class Policy:
     def ragged(self, leaf: str) -> Ragged:
         """What images of different sizes become: only a function or a rule of the caller can put those together."""
         return "refuse" if not self.wants_samples and self.rule_of(leaf) == STACK else "list"
+
+    def gives_one_value(self, sample: Any) -> bool:
+        """Whether batches of such samples are one value, even where they are lists; not known of a `collate_fn`."""
+        return gives_one_value(sample, self.rules, self.collate_fn)
 
     def put_together(self, samples: list[Any], allocate: Allocate) -> Any:
         """A batch of samples."""

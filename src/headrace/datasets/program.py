@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import Any
@@ -31,8 +32,11 @@ class SampleProgram:
             )
             for place, recipe in plan.images.items()
         }
+        uses = Counter(entry.extensions for entry in plan.shape.entries)
         self.values = [
-            None if place in self.images else ValueLeaf(entry, plan.calls.get(place), plan.options)
+            None
+            if place in self.images
+            else ValueLeaf(entry, plan.calls.get(place), plan.options, shares=uses[entry.extensions] > 1)
             for place, entry in enumerate(plan.shape.entries)
         ]
         joint = plan.joint

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from headrace.contracts import ImageLimits, Missing, OnError
+from headrace.datasets.class_names import names_of_labels, with_classes
 from headrace.datasets.fields import FieldsArgument, parse_fields
 from headrace.datasets.shard_source import ShardSource
 from headrace.datasets.source_dataset import SourceDataset, check_policies
@@ -22,7 +23,8 @@ class ShardDataset(SourceDataset):
         urls: A path with brace ranges (`train-{000000..000146}.tar`), a folder, a glob pattern, an `index.json`, or a
             sequence of those.
         fields: The shape of a sample: an extension gives the bare value, a tuple a tuple, a dict a dict, None a dict
-            of all fields. Alternatives are separated by `;`.
+            of all fields. Alternatives are separated by `;`. `headrace.field(...)` in the place of an extension says
+            more of it: kind, path, format, classes.
         transform: A torchvision transform (v1: of the image; v2 or any callable: of the whole sample), or a dict of
             callables by field.
         missing: What happens where a sample lacks a field: "raise", "skip" (the row repeats a good one and is marked),
@@ -34,7 +36,7 @@ class ShardDataset(SourceDataset):
     Raises:
         SourceError: No shard is found.
         ShardError: A shard is not whole, unless `on_error` is "skip".
-        OptionError: `fields` names what no shard holds.
+        OptionError: `fields` names what no shard holds, or asks for class names that the dataset index lacks.
     """
 
     def __init__(
@@ -50,7 +52,10 @@ class ShardDataset(SourceDataset):
     ) -> None:
         check_policies(missing, on_error)
         self.index = DatasetIndex.open(expand_urls(urls), on_error=on_error)
-        shape = parse_fields(fields, self.index.fields)
+        shape = with_classes(parse_fields(fields, self.index.fields), self.index.class_names)
+        self.classes = names_of_labels(shape, self.index.class_names)
+        """Class names in the order of their labels: those that the label field is given, otherwise those of the dataset
+        index; None where neither has any."""
         super().__init__(
             ShardSource(self.index, shape),
             shape,
@@ -60,12 +65,6 @@ class ShardDataset(SourceDataset):
             allow_pickle=allow_pickle,
             limits=limits,
         )
-
-    @property
-    def classes(self) -> Sequence[str] | None:
-        """Class names in the order of their labels, where the dataset index holds them."""
-        names = self.index.extra.get("class_names")
-        return tuple(map(str, names)) if isinstance(names, list) else None
 
     def __repr__(self) -> str:
         """How much of what."""

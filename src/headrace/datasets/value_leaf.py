@@ -1,25 +1,22 @@
-"""A leaf that is no image: decoded by the codec of its extension, then through the user's function, if any."""
+"""A leaf that is no image: read as its field says, then through the user's function, if any."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 
 from headrace import codecs
 from headrace.contracts import ByteColumn
 from headrace.datasets.batch_run import BatchRun
+from headrace.datasets.field_reader import FieldReader
 from headrace.datasets.fields import Entry
 from headrace.datasets.plan import DecodeOptions
 from headrace.datasets.values import Values, python_values, row_bytes
-from headrace.errors import SampleError
+from headrace.errors import MissingFieldError, SampleError
 from headrace.recipes.randomness import sample_randomness
-
-BLANKS: Mapping[str, Any] = {"integer": 0, "text": "", "bytes": b""}
-"""What stands in a row with a fault until a good row is put there, by kind; None where no value has a known shape.
-It stays where a batch has no good row, so that even then the batch is of the kind that all others are."""
 
 
 class ValueLeaf:
@@ -29,49 +26,71 @@ class ValueLeaf:
         entry: The leaf.
         call: The user's function, called with each value.
         options: How bytes are decoded.
+        shares: Whether other leaves read the same field, so that its bytes are decoded once for all of them.
     """
 
-    def __init__(self, entry: Entry, call: Callable[[Any], Any] | None, options: DecodeOptions) -> None:
+    def __init__(
+        self, entry: Entry, call: Callable[[Any], Any] | None, options: DecodeOptions, *, shares: bool = False
+    ) -> None:
         self.entry = entry
         self.call = call
-        self.options = options
+        self.reader = FieldReader(entry.field, options)
+        self.shares = shares and self.reader.shares_documents
         self.holds_integers = all(codecs.kind_of(extension) == "integer" for extension in entry.extensions)
 
     def run(self, batch: BatchRun) -> Values:
         """The value of each row; a blank or None for a row with a fault, None for one that lacks the field and may."""
-        column = batch.columns[self.entry.name]
-        if not isinstance(column, ByteColumn):
-            values: Values = column.values
-        elif self.holds_integers and (numbers := codecs.decode_integers(column)) is not None:
-            values = numbers  # labels of a whole batch at once, where they are what they should be
-        else:
-            values = self._decode(column, batch)
+        values = self._values(batch)
         if self.call is None:
             return values if isinstance(values, np.ndarray) else list(values)
         return self._called(self.call, list(python_values(values)), batch)
 
-    def _decode(self, column: ByteColumn, batch: BatchRun) -> list[Any]:
-        """Values by the codec: a blank for a row with a fault, None for one that lacks the field and may."""
-        values: list[Any] = [None] * len(column.sizes)
-        extensions = self.entry.extensions
-        blank = BLANKS.get(codecs.kind_of(extensions[0]))
-        for row, data in enumerate(row_bytes(column)):
-            if row in batch.faults:
-                values[row] = blank
-            elif data is not None:
-                extension = extensions[0 if column.choices is None else column.choices[row]]
-                try:
-                    values[row] = self._value(extension, data)
-                except SampleError as error:
-                    batch.faults.add(row, error, self.entry.name)
-                    values[row] = blank
-        return values
+    def _values(self, batch: BatchRun) -> Values:
+        column = batch.columns[self.entry.name]
+        if not isinstance(column, ByteColumn):
+            if self.reader.passes(column.values):
+                return column.values
+            return self._each(batch, enumerate(python_values(column.values)), self.reader.value)
+        if self.holds_integers:
+            numbers = codecs.decode_integers(column)
+            if numbers is not None and self.reader.passes(numbers):
+                return numbers  # labels of a whole batch at once, where they are what they should be
+        if self.shares:
+            return self._each(batch, self._documents(column, batch), self.reader.value)
+        return self._each(batch, self._present(column), lambda one: self.reader.read(*one))
 
-    def _value(self, extension: str, data: bytes) -> Any:
-        """What the bytes of one row hold."""
-        if self.entry.kind == "mask" and codecs.kind_of(extension) == "image":
-            return torch.from_numpy(codecs.decode_mask(data, self.options.limits))
-        return codecs.decode(extension, data, allow_pickle=self.options.allow_pickle)
+    def _present(self, column: ByteColumn) -> Iterator[tuple[int, tuple[str, bytes]]]:
+        """Each row that has the field: its extension and its bytes."""
+        extensions = self.entry.extensions
+        for row, data in enumerate(row_bytes(column)):
+            if data is not None:
+                yield row, (extensions[0 if column.choices is None else column.choices[row]], data)
+
+    def _documents(self, column: ByteColumn, batch: BatchRun) -> Iterable[tuple[int, Any]]:
+        """What the codec makes of each row that has the field, made by the first leaf that asks."""
+        found = batch.documents.get(self.entry.extensions)
+        if found is None:
+            present = self._present(column)
+            made = self._each(batch, present, lambda one: Document(self.reader.document(*one)))
+            found = {row: one.value for row, one in enumerate(made) if isinstance(one, Document)}
+            batch.documents[self.entry.extensions] = found
+        return found.items()
+
+    def _each(self, batch: BatchRun, given: Iterable[tuple[int, Any]], make: Callable[[Any], Any]) -> list[Any]:
+        """What is made of each given row: a blank where it has a fault, None where it is not given."""
+        values: list[Any] = [None] * batch.num_rows
+        for row, one in given:
+            if row in batch.faults:
+                continue
+            try:
+                values[row] = make(one)
+            except MissingFieldError as error:
+                batch.note_missing(row, error, self.entry.name)
+            except SampleError as error:
+                batch.faults.add(row, error, self.entry.name)
+        for row in batch.faults.bad_rows():
+            values[row] = self.reader.blank
+        return values
 
     def _called(self, call: Callable[[Any], Any], values: list[Any], batch: BatchRun) -> list[Any]:
         for row, (value, key) in enumerate(zip(values, batch.context.keys.tolist(), strict=True)):
@@ -84,3 +103,10 @@ class ValueLeaf:
                 batch.faults.add_transform(row, error, self.entry.name)
                 values[row] = None
         return values
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What a codec has made of a field, which may be null."""
+
+    value: Any

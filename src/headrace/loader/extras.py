@@ -12,8 +12,24 @@ from headrace.errors import OptionError
 from headrace.loader.options import Extra
 
 
-def append_extras(batch: Any, extras: Sequence[Extra], step: Step, valid: Bools, source: BatchSource | None) -> Any:
+def append_extras(
+    batch: Any,
+    extras: Sequence[Extra],
+    step: Step,
+    valid: Bools,
+    source: BatchSource | None,
+    *,
+    one_value: bool = False,
+) -> Any:
     """Appends to a list or tuple, adds `__index__` and so on to a dict, makes a list of anything else.
+
+    Args:
+        batch: The batch.
+        extras: What is to be added.
+        step: Its step.
+        valid: Which rows are good, shape (rows,).
+        source: Where keys and URLs come from, None where there are none.
+        one_value: The batch is one value even where it is a list (of texts): it becomes the first of a list.
 
     Raises:
         OptionError: "key" or "url" of a dataset that has neither shards nor files.
@@ -23,7 +39,7 @@ def append_extras(batch: Any, extras: Sequence[Extra], step: Step, valid: Bools,
     values = {extra: _value(extra, step, valid, source) for extra in extras}
     if isinstance(batch, dict):
         return batch | {f"__{extra}__": value for extra, value in values.items()}
-    if isinstance(batch, (list, tuple)):
+    if isinstance(batch, (list, tuple)) and not one_value:
         return [*batch, *values.values()]
     return [batch, *values.values()]
 

@@ -15,7 +15,7 @@ import numpy as np
 from headrace._base.hashing import sample_keys
 from headrace.contracts import Allocate, Recorder, Step
 from headrace.datasets.collate_rules import parse_rules
-from headrace.datasets.collate_samples import collate_samples
+from headrace.datasets.collate_samples import collate_samples, gives_one_value
 from headrace.datasets.good_rows import repeat_good_rows
 from headrace.errors import SampleError
 from headrace.loader.extras import append_extras
@@ -61,7 +61,14 @@ class MapWork:
         batch = self._collate(samples, allocate)
         self.recorder.add("collate", perf_counter() - started, items=len(samples))
         self.sizes.saw(tensor_bytes(batch), len(samples))
-        batch = append_extras(batch, self.options.extras, step, valid, None)
+        batch = append_extras(
+            batch,
+            self.options.extras,
+            step,
+            valid,
+            None,
+            one_value=gives_one_value(samples[0], self.rules, self.options.collate_fn),
+        )
         return Made(batch=pin(batch) if self.pins else batch, valid=valid)
 
     def _collate(self, samples: list[Any], allocate: Allocate) -> Any:

@@ -111,11 +111,22 @@ class DatasetIndex:
         """Samples of all shards."""
         return int(self.samples.sum())
 
+    @property
+    def class_names(self) -> tuple[str, ...] | None:
+        """Class names in the order of their numbers, None where nobody has noted any."""
+        return class_names_of(self.extra)
+
     def save(self, path: str | os.PathLike[str], *, extra: Mapping[str, Any] | None = None) -> None:
         """Writes an `index.json` that wids reads too; `extra` replaces the facts kept so far."""
         facts = self.extra if extra is None else extra
         folder = os.path.dirname(os.path.abspath(path))
         write_document(path, dataset_document(self.shards, self.fields, facts, folder))
+
+
+def class_names_of(facts: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """The class names among the facts of a dataset."""
+    names = facts.get("class_names")
+    return tuple(map(str, names)) if isinstance(names, list) and names else None
 
 
 def summarise_all(
