@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from headrace.loader.data_loader import DataLoader
     from headrace.order.topology import Topology
     from headrace.recipes.randomness import rng
+    from headrace.recipes.views import Views
 
 __all__ = [
     "DataLoader",
@@ -27,6 +28,7 @@ __all__ = [
     "SharedDict",
     "SharedList",
     "Topology",
+    "Views",
     "__version__",
     "field",
     "rng",
@@ -43,6 +45,7 @@ LAZY = {
     "SharedDict": "headrace.datasets.shared.shared_dict",
     "SharedList": "headrace.datasets.shared.shared_list",
     "Topology": "headrace.order.topology",
+    "Views": "headrace.recipes.views",
     "field": "headrace.datasets.field",
     "rng": "headrace.recipes.randomness",
 }

@@ -32,6 +32,7 @@ def test_names_are_these_and_sorted():
         "SharedDict",
         "SharedList",
         "Topology",
+        "Views",
     ]
     names += ["__version__", "field", "rng"]
     assert headrace.__all__ == sorted(names)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
 
-from headrace.contracts import ByteColumn, Column, ValueColumn
+from headrace.contracts import U64, ByteColumn, Column, ValueColumn
 from headrace.datasets.context import BatchContext
 from headrace.datasets.faults import RowFaults
 from headrace.datasets.fields import SampleShape
@@ -33,6 +33,10 @@ class BatchRun:
             if isinstance(column, ByteColumn):
                 run.note_absent(column, entry.name)
         return run
+
+    def with_keys(self, keys: U64) -> BatchRun:
+        """The same batch, with the same faults, and other random numbers."""
+        return replace(self, context=replace(self.context, keys=keys))
 
     @property
     def num_rows(self) -> int:

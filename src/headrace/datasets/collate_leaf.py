@@ -11,10 +11,13 @@ from headrace.contracts import Allocate
 from headrace.datasets.collate_rules import STACK, Rule
 from headrace.datasets.collate_samples import collate_field
 from headrace.datasets.values import Values, python_values
+from headrace.datasets.view_columns import ViewColumns
 
 
-def collate_leaf(values: Values | torch.Tensor, rule: Rule, field: str, allocate: Allocate) -> Any:
+def collate_leaf(values: Values | torch.Tensor | ViewColumns, rule: Rule, field: str, allocate: Allocate) -> Any:
     """A tensor of numbers and arrays, a tuple of strings, and so on; a list where some rows have no value.
+
+    A leaf of several views is a list of these, one a view.
 
     Args:
         values: One a row; images that are stacked already are a tensor, labels of a whole batch an array.
@@ -25,6 +28,8 @@ def collate_leaf(values: Values | torch.Tensor, rule: Rule, field: str, allocate
     Raises:
         CollateError: Values of different kinds or shapes; the error names the field and what differs.
     """
+    if isinstance(values, ViewColumns):
+        return [collate_leaf(view, rule, field, allocate) for view in values.columns]
     if rule == STACK:
         if isinstance(values, torch.Tensor):
             return values

@@ -16,6 +16,7 @@ from headrace.datasets.fields import SampleShape
 from headrace.datasets.good_rows import repeat_good_rows
 from headrace.datasets.structure import part_names
 from headrace.datasets.values import python_values
+from headrace.datasets.view_columns import ViewColumns
 from headrace.recipes.tensors import delivered
 
 
@@ -28,7 +29,8 @@ def deliver_leaves(
     if faults.errors:
         bad, good = faults.bad_rows(), faults.good_rows()
         leaves = [
-            repeat_good_rows(leaf if isinstance(leaf, torch.Tensor) else list(leaf), bad, good) for leaf in leaves
+            repeat_good_rows(leaf if isinstance(leaf, (torch.Tensor, ViewColumns)) else list(leaf), bad, good)
+            for leaf in leaves
         ]
     if context.policy.wants_samples:
         plain = [python_values(leaf) for leaf in leaves]

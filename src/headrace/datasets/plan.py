@@ -9,14 +9,19 @@ from typing import Any, Literal, TypeAlias
 from headrace.contracts import ImageLimits
 from headrace.datasets.fields import SampleShape
 from headrace.datasets.joint.plan import JointPlan, sample_form
+from headrace.datasets.view_transforms import ViewTransforms, view_transforms
 from headrace.errors import OptionError
 from headrace.recipes import ImageRecipe, compile_transform
 from headrace.recipes.flatten import takes_whole_sample
 from headrace.recipes.joint import SampleForm
+from headrace.recipes.joint.effects import labels_of_boxes
 
 Fuse: TypeAlias = bool | Literal["exact"]
 MemoryFormat: TypeAlias = Literal["contiguous", "channels_last"]
 Exif: TypeAlias = Literal["ignore", "apply"]
+
+MOVING_KINDS = frozenset({"image", "mask", "boxes", "keypoints"})
+"""Kinds of fields that geometry moves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +36,7 @@ class DecodeOptions:
     limits: ImageLimits = field(default_factory=ImageLimits)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SamplePlan:
     """The leaves of a sample and what is done to each of them.
 
@@ -45,7 +50,22 @@ class SamplePlan:
     calls: Mapping[int, Callable[[Any], Any]] = field(default_factory=dict)
     """Callable of each other leaf that has one."""
     joint: JointPlan | None = None
+    views: tuple[SamplePlan, ...] = ()
+    """The plan of each of several views; the fields above are those of the first one then."""
+    per_view: frozenset[int] = frozenset()
+    """Places of the leaves that each view has anew; the others are those of the first view."""
     options: DecodeOptions = field(default_factory=DecodeOptions)
+
+    @property
+    def keeps_shape(self) -> bool:
+        """Whether samples certainly stay of the shape that the dataset gives them."""
+        return all(plan.joint is None or plan.joint.recipe.is_fused for plan in self.views or (self,))
+
+    @property
+    def moving_leaves(self) -> list[int]:
+        """Places of images and of what moves with them, and of labels that go with boxes."""
+        moving = [place for place, entry in enumerate(self.shape.entries) if entry.kind in MOVING_KINDS]
+        return moving if self.joint is None else [*moving, *labels_of_boxes(self.joint.recipe.ops, self.joint.form)]
 
     @property
     def images_by_name(self) -> dict[str, ImageRecipe]:
@@ -55,6 +75,8 @@ class SamplePlan:
     @property
     def recipes(self) -> list[ImageRecipe]:
         """All recipes, one for each image leaf; that of a joint transform also where there is no image."""
+        if self.views:
+            return [recipe for plan in dict.fromkeys(self.views) for recipe in plan.recipes]
         return list(self.images.values()) or ([] if self.joint is None else [self.joint.recipe])
 
 
@@ -69,6 +91,8 @@ def plan_sample(shape: SampleShape, transform: object, options: DecodeOptions) -
     Raises:
         OptionError: A dict of callables names a field that the sample has not, or a transform cannot be called.
     """
+    if (views := view_transforms(transform)) is not None:
+        return _plan_views(shape, views, options)
     form = sample_form(shape)
     if isinstance(transform, Mapping):
         return _plan_by_field(shape, transform, list(form.images), options)
@@ -82,11 +106,28 @@ def plan_sample(shape: SampleShape, transform: object, options: DecodeOptions) -
     return SamplePlan(shape=shape, images=images, joint=joint, options=options)
 
 
+def _plan_views(shape: SampleShape, views: ViewTransforms, options: DecodeOptions) -> SamplePlan:
+    """The plans of several views; views that go through the same share one."""
+    by_object = {id(one): one for one in views.transforms}
+    made = {key: plan_sample(shape, one, options) for key, one in by_object.items()}
+    plans = tuple(made[id(one)] for one in views.transforms)
+    if views.field is not None:
+        per_view = frozenset([_places(shape)[views.field]])
+    else:
+        per_view = frozenset(place for plan in plans for place in plan.moving_leaves)
+    return replace(plans[0], views=plans, per_view=per_view)
+
+
+def _places(shape: SampleShape) -> dict[str, int]:
+    """Where fields are, by their names and extensions."""
+    places = {ext: place for place, entry in enumerate(shape.entries) for ext in entry.extensions}
+    return places | {entry.name: place for place, entry in enumerate(shape.entries)}
+
+
 def _plan_by_field(
     shape: SampleShape, transform: Mapping[str, Any], images: list[int], options: DecodeOptions
 ) -> SamplePlan:
-    places = {ext: place for place, entry in enumerate(shape.entries) for ext in entry.extensions}
-    places |= {entry.name: place for place, entry in enumerate(shape.entries)}
+    places = _places(shape)
     recipes = {place: _compile(None, options) for place in images}
     calls: dict[int, Callable[[Any], Any]] = {}
     for name, one in transform.items():

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from time import perf_counter
 from typing import Any
 
 from headrace.codecs import decode_image
-from headrace.contracts import I32, I64, Column, Recorder
+from headrace.contracts import Column, Recorder
 from headrace.datasets.batch_run import BatchRun
 from headrace.datasets.context import BatchContext, ProgramResult
-from headrace.datasets.deliver import deliver_leaves
+from headrace.datasets.deliver import deliver_leaves, deliver_samples
 from headrace.datasets.image_leaf import ImageLeaf
-from headrace.datasets.joint import JointProgram
 from headrace.datasets.plan import SamplePlan
-from headrace.datasets.python_part import run_python
+from headrace.datasets.plan_program import PlanProgram
+from headrace.datasets.sample_views import made_views
+from headrace.datasets.samples import Samples
 from headrace.datasets.value_leaf import ValueLeaf
 from headrace.engine import Pool
 from headrace.recipes import ImageProgram
@@ -26,21 +27,17 @@ class SampleProgram:
 
     def __init__(self, plan: SamplePlan, pool: Pool, recorder: Recorder) -> None:
         self.plan = plan
-        self.images = {
-            place: ImageLeaf(
-                plan.shape.entries[place].name, ImageProgram(recipe, pool, decode=decode_image, recorder=recorder)
-            )
-            for place, recipe in plan.images.items()
-        }
+        plans = plan.views or (plan,)
+        programs = {one: PlanProgram(one, image_leaves(one, pool, recorder)) for one in dict.fromkeys(plans)}
+        self.parts = [programs[one] for one in plans]
+        """The program of each view; one where there are no views."""
         uses = Counter(entry.extensions for entry in plan.shape.entries)
         self.values = [
             None
-            if place in self.images
+            if place in plan.images
             else ValueLeaf(entry, plan.calls.get(place), plan.options, shares=uses[entry.extensions] > 1)
             for place, entry in enumerate(plan.shape.entries)
         ]
-        joint = plan.joint
-        self.joint = None if joint is None else JointProgram(plan.shape, joint, self.images)
 
     def run(self, columns: Mapping[str, Column], context: BatchContext) -> ProgramResult:
         """Makes a batch.
@@ -53,12 +50,14 @@ class SampleProgram:
             SampleError: A fault in a sample's content that no policy covers.
         """
         batch = BatchRun.begin(self.plan.shape, columns, context)
-        leaves = self._decode_values(batch)
-        if self.joint is not None:
-            return self.joint.run(batch, leaves)
-        for place, leaf in self.images.items():
-            leaves[place] = run_image(leaf, batch)
-        return deliver_leaves(self.plan.shape, leaves, context, batch.faults)
+        values = self._decode_values(batch)
+        if self.plan.views:
+            made = made_views(self.parts, self.plan.per_view, batch, values)
+        else:
+            made = self.parts[0].made(batch, values)
+        if isinstance(made, Samples):
+            return deliver_samples(made.values, context, batch.faults)
+        return deliver_leaves(self.plan.shape, made, context, batch.faults)
 
     def _decode_values(self, batch: BatchRun) -> list[Any]:
         """All leaves, decoded where they are no images; None in the place of images."""
@@ -68,18 +67,11 @@ class SampleProgram:
         return leaves
 
 
-def run_image(leaf: ImageLeaf, batch: BatchRun) -> Any:
-    """One image leaf that stands alone; its Python part, if any, gets the image."""
-    if not leaf.program.recipe.middle:
-        return leaf.run(batch)
-
-    def prepare(_rows: I64, columns: Sequence[list[Any]], _params: Sequence[I32]) -> Callable[[int], Any]:
-        return columns[0].__getitem__
-
-    def note(row: int, error: Exception, _image: Any) -> None:
-        batch.faults.add_transform(row, error, leaf.name)
-
-    def settle(images: list[Any], rows: I64) -> list[Any]:
-        return leaf.settle(batch, images, rows)
-
-    return leaf.finish(batch, run_python(batch, (leaf,), prepare, leaf.program.middle, note, settle))
+def image_leaves(plan: SamplePlan, pool: Pool, recorder: Recorder) -> dict[int, ImageLeaf]:
+    """The image leaves of a plan, by place."""
+    return {
+        place: ImageLeaf(
+            plan.shape.entries[place].name, ImageProgram(recipe, pool, decode=decode_image, recorder=recorder)
+        )
+        for place, recipe in plan.images.items()
+    }

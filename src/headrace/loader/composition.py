@@ -167,9 +167,10 @@ def _plan(resolved: Resolved | None, options: LoaderOptions) -> SamplePlan | Non
 def _leaf_rules(plan: SamplePlan | None, options: LoaderOptions) -> dict[str, Rule]:
     if plan is None:
         return {}
-    stays = plan.joint is None or plan.joint.recipe.is_fused
     names = [entry.name for entry in plan.shape.entries]
-    return leaf_rules(parse_rules(options.collate), names, by_place=plan.shape.shape == "tuple", complete=stays)
+    return leaf_rules(
+        parse_rules(options.collate), names, by_place=plan.shape.shape == "tuple", complete=plan.keeps_shape
+    )
 
 
 def _workers(options: LoaderOptions, machine: Machine, topology: Topology) -> WorkerDecision:

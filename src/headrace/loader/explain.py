@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headrace._base.units import count, format_bytes
 from headrace.datasets.file_source import FileSource
+from headrace.datasets.plan import SamplePlan
 from headrace.loader.composition import Composition
 from headrace.loader.engine_choice import EngineChoice
 from headrace.loader.ordered_steps import OrderedSteps
@@ -109,11 +110,23 @@ def _operations(composition: Composition) -> list[tuple[str, str, str]]:
     plan = composition.plan
     if plan is None:
         return []
+    if not plan.views:
+        return _places_of(plan, "")
+    rows = [("views", count(len(plan.views), "view"), "from one read, each with random numbers of its own")]
+    for one in dict.fromkeys(plan.views):
+        rows += _places_of(one, f" x {plan.views.count(one)}")
+    return rows
+
+
+def _places_of(plan: SamplePlan, suffix: str) -> list[tuple[str, str, str]]:
+    """Which operations of a plan run where; `suffix` goes after the name of the leaf."""
     rows = []
     named = {"sample": plan.joint.recipe} if plan.joint is not None else plan.images_by_name
     for name, recipe in named.items():
         fused = [line.op for line in recipe.explain if line.place == "fused"]
         if fused:
-            rows.append((name, "fused: " + ", ".join(fused), "native, GIL released"))
-        rows += [(name, f"Python: {line.op}", line.reason) for line in recipe.explain if line.place == "python"]
+            rows.append((name + suffix, "fused: " + ", ".join(fused), "native, GIL released"))
+        rows += [
+            (name + suffix, f"Python: {line.op}", line.reason) for line in recipe.explain if line.place == "python"
+        ]
     return rows

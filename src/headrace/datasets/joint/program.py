@@ -8,8 +8,6 @@ from typing import Any
 
 from headrace.contracts import I32, I64
 from headrace.datasets.batch_run import BatchRun
-from headrace.datasets.context import ProgramResult
-from headrace.datasets.deliver import deliver_leaves, deliver_samples
 from headrace.datasets.fields import SampleShape
 from headrace.datasets.image_leaf import ImageLeaf
 from headrace.datasets.joint.leaves import JointLeaves
@@ -17,6 +15,7 @@ from headrace.datasets.joint.plan import JointPlan
 from headrace.datasets.joint.prefix import JointPrefix
 from headrace.datasets.joint.suffix import JointSuffix
 from headrace.datasets.python_part import run_python
+from headrace.datasets.samples import Samples
 from headrace.recipes.joint.members import wrapped
 from headrace.recipes.joint.sample_form import form_after
 from headrace.recipes.reference import apply_ops
@@ -40,8 +39,8 @@ class JointProgram:
         self.middle_form = form_after(plan.form, plan.recipe.prefix.steps)
         """The sample as the Python part gets it."""
 
-    def run(self, batch: BatchRun, values: Sequence[Any]) -> ProgramResult:
-        """Makes a batch.
+    def made(self, batch: BatchRun, values: Sequence[Any]) -> list[Any] | Samples:
+        """The leaves of a batch before they are collated, or its samples where a transform changed their shape.
 
         Args:
             batch: The batch.
@@ -53,9 +52,9 @@ class JointProgram:
             samples = self._run_apart(batch, columns)
             split = self.leaves.split(samples)
             if split is None:
-                return deliver_samples(samples, batch.context, batch.faults)
+                return Samples(samples)
             made = self.suffix.finish(batch, split)
-        return deliver_leaves(self.leaves.shape, made, batch.context, batch.faults)
+        return made
 
     def _run_whole(self, batch: BatchRun, columns: Mapping[int, list[Any]]) -> list[Any] | None:
         """The leaves of a batch of which the kernel does everything, one call an image; None where it cannot."""

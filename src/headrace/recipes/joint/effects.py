@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 import torch
@@ -82,6 +82,13 @@ def labels_of(call: Any, form: SampleForm) -> tuple[int, ...] | str:
     if len(places) != len(entries) or taken & set(places):
         return "its labels are not leaves of the sample"
     return tuple(places)
+
+
+def labels_of_boxes(ops: Iterable[Op], form: SampleForm) -> set[int]:
+    """Places of the leaves that any of these transforms thins out with the boxes."""
+    getters = [op.call for op in ops if type(op.call).__name__ == "SanitizeBoundingBoxes"]
+    found = [labels_of(call, form) for call in getters]
+    return {place for places in found if not isinstance(places, str) for place in places}
 
 
 def read_types(call: Any, form: SampleForm) -> Effects:
