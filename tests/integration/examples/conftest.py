@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import subprocess
@@ -28,8 +29,8 @@ class Run:
     returncode: int
     stdout: str
     stderr: str
-    steps: list[list[int]]
-    """Labels from which all ranks together made each optimiser step, as far as all ranks got."""
+    steps: list[list[int | str]]
+    """Labels or images from which all ranks together made each optimiser step, as far as all ranks got."""
 
 
 @pytest.fixture(scope="session")
@@ -44,7 +45,7 @@ def shards(photographs, tmp_path_factory):
 
 
 def finished_steps(log):
-    """Labels of each optimiser step of a rank, from what recorded.py notes; a step that was cut is left out."""
+    """What each optimiser step of a rank was made from, as recorded.py notes it; a step that was cut is left out."""
     steps = [[]]
     for note in map(json.loads, log.read_text().splitlines()):
         if note is None:
@@ -70,12 +71,12 @@ def whole_run(shards):
 def run_example(shards, tmp_path):
     """Runs an example, in a folder that it finds again when it is run again; under torchrun, or as a plain script."""
 
-    def run(name, *arguments, ranks, die_at=0, torchrun=True):
+    def run(name, *arguments, ranks, die_at=0, torchrun=True, data=shards, what="labels"):
         log = tmp_path / f"{name}-{ranks}"
         launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={ranks}"] if torchrun else []
         script = ROOT / "examples" / name / "train.py"
         done = subprocess.run(
-            [sys.executable, *launcher, str(RECORDED), str(log), str(die_at), str(script), shards, *arguments],
+            [sys.executable, *launcher, str(RECORDED), str(log), str(die_at), what, str(script), data, *arguments],
             capture_output=True,
             text=True,
             check=False,
@@ -89,3 +90,36 @@ def run_example(shards, tmp_path):
         return Run(returncode=done.returncode, stdout=done.stdout, stderr=done.stderr, steps=steps)
 
     return run
+
+
+@pytest.fixture
+def goes_on_with_the_same_images(run_example):
+    """Two ranks die in the second epoch of four batches, two batches after a checkpoint; one rank does the rest.
+
+    Every step must be made from the very images, crops and all, of a run that nothing stops. Gives what the second run
+    printed.
+    """
+
+    def check(name, data, whole_run, *options, batch_size):
+        kept = [*options, "--checkpoint=checkpoint.pt", "--save-every=2"]
+        first = run_example(name, *kept, f"--batch-size={batch_size}", ranks=2, die_at=8, data=data, what="images")
+        assert first.returncode != 0
+        second = run_example(name, *kept, f"--batch-size={2 * batch_size}", ranks=1, data=data, what="images")
+        assert second.returncode == 0, second.stderr[-4000:]
+        assert list(map(sorted, first.steps[:6] + second.steps)) == list(map(sorted, whole_run))
+        return second.stdout
+
+    return check
+
+
+@pytest.fixture(scope="session")
+def load_script():
+    """Gives a script of an example as a module."""
+
+    def load(name, script="train"):
+        spec = importlib.util.spec_from_file_location(f"{name}_{script}", ROOT / "examples" / name / f"{script}.py")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    return load
