@@ -54,6 +54,29 @@ def conditions(found: dict[str, dict[str, Any]]) -> list[str]:
     return lines
 
 
+def map_style_table() -> list[str]:
+    """Datasets in Python beside torch's loader."""
+    record = results.load("map_style")
+    if record is None:
+        return []
+    sets = record["figures"].values()
+    lines = [row(["dataset in Python", "samples/s", "torch, best of seven settings"]), row(["---", "---:", "---:"])]
+    lines += [row([one["title"], f"{one['samples_per_s']:,.0f}", torch_cell(one)]) for one in sets]
+    rounds = len(next(iter(sets))["times_torch_rounds"])
+    text = (
+        f"Our loader without settings, medians of {rounds} interleaved rounds of an epoch; in parentheses how many "
+        f"times faster it is. torch's loader is tried with 0, 1, 2 and 4 workers and 2 and 4 batches ahead of each."
+    )
+    return ["", *lines, "", text]
+
+
+def torch_cell(one: dict[str, Any]) -> str:
+    """The rate of torch's loader, and how many times faster ours is."""
+    defaults = one.get("times_torch_defaults")
+    without = f"; {defaults:.2f}× without settings" if defaults else ""
+    return f"{one['torch_samples_per_s']:,.0f} ({one['times_torch']:.2f}×{without})"
+
+
 def singles_table() -> list[str]:
     """Figures that stand alone, a line each."""
     lines = [line for name, text in SINGLES.items() if (line := single(name, text))]
@@ -74,6 +97,11 @@ SINGLES = {
     "waiting": "Trainer's waiting, steps of 1.05 × the loader's time a batch: sleeping; busy on the CPU | "
     "{sleeping_waiting_percent:.2f} %; {busy_waiting_percent:.2f} %",
     "stats_cost": "Cost of statistics | {percent_of_step:.3f} % of a step",
+    "worker_start": "From `iter` to the first batch, {num_workers} worker processes, a list of {num_paths:,} paths: "
+    "first start, next one; torch by spawn, by forkserver | {first_s:.1f} s, {second_s:.2f} s; {torch_spawn_s:.1f} s, "
+    "{torch_forkserver_s:.1f} s",
+    "kills": "Random workers killed at random times: errors that name the worker; the latest after | "
+    "{named} of {num}; {latest_s:.3f} s",
     "order": "Open an epoch of 10⁹ samples in 100,000 shards; order of a batch of 256 | {open_ms:.1f} ms, "
     "{open_mb:.0f} MB; {batch_us:.0f} µs",
     "restore": "Resume the order at step 10 and at step 10⁷ of 10⁹ samples; size of the state | {step_10_ms:.1f} and "
@@ -95,7 +123,7 @@ def row(cells: list[str]) -> str:
 
 def write(readme: Path) -> None:
     """Writes the figures into the README."""
-    fill(readme, [*loaders_table(), *singles_table()])
+    fill(readme, [*loaders_table(), *map_style_table(), *singles_table()])
 
 
 def fill(page: Path, lines: list[str]) -> None:

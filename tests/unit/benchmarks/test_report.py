@@ -51,6 +51,40 @@ def test_figures_are_written_between_the_markers(readme):
     assert "Medians of 5 interleaved rounds of 20,000 images" in text
 
 
+def test_datasets_in_python_have_a_table_of_their_own(readme):
+    one = {"title": "rows", "samples_per_s": 3000.4, "torch_samples_per_s": 1000.0, "times_torch": 3.0}
+    figures = {
+        "rows": one | {"times_torch_rounds": [3.0] * 5},
+        "images": one | {"title": "images", "times_torch_rounds": [3.0] * 5, "times_torch_defaults": 4.0},
+    }
+    save(readme.parent, "map_style", figures)
+    report.write(readme)
+    text = readme.read_text()
+    assert "| images | 3,000 | 1,000 (3.00×; 4.00× without settings) |\n| rows | 3,000 | 1,000 (3.00×) |" in text
+    assert "medians of 5 interleaved rounds" in text
+
+
+def test_every_single_figure_can_be_filled_in(readme):
+    facts = {
+        "kills": {"named": 99, "num": 100, "latest_s": 0.5},
+        "worker_start": {
+            "num_workers": 4,
+            "num_paths": 2_000_000,
+            "first_s": 1.5,
+            "second_s": 0.05,
+            "torch_spawn_s": 9.0,
+            "torch_forkserver_s": 6.0,
+        },
+    }
+    for name, figures in facts.items():
+        save(readme.parent, name, figures)
+    report.write(readme)
+    text = readme.read_text()
+    assert "| 99 of 100; 0.500 s |" in text
+    assert "4 worker processes, a list of 2,000,000 paths" in text
+    assert "| 1.5 s, 0.05 s; 9.0 s, 6.0 s |" in text
+
+
 def test_writing_twice_changes_nothing(readme):
     report.write(readme)
     once = readme.read_text()
