@@ -2,8 +2,8 @@
 
 A hundred times, one of three worker processes gets SIGKILL at a random time: while it starts, amid steps, between them.
 What counts is an error that names the worker, the seconds from the kill to that error, and what is there afterwards
-that was not there before: processes, descriptors, files in /dev/shm. A run that hangs is ended after two minutes without a
-word, with its stacks. Linux only. Usage: `python -m benchmarks.kills [--quick]`; about a minute.
+that was not there before: processes, descriptors, files in /dev/shm. A run that hangs is ended, with its stacks, after
+two minutes without a word. Linux only. Usage: `python -m benchmarks.kills [--quick]`; about a minute.
 """
 
 from __future__ import annotations
