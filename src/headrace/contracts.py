@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
@@ -61,6 +61,10 @@ class Step:
     """`draw` of the sample key, shape (rows,): None means 0 everywhere."""
     start: int = 0
     """Samples, over all ranks, that the epoch delivered before index 0, in batches of another size."""
+    worker: int | None = None
+    """The only worker that can make it, where that matters; the steps of such a worker are made in their order."""
+    task: Any = None
+    """What the work has to know besides; can be pickled."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +153,29 @@ class BatchSource(Protocol):
 
     def names(self, ids: I64) -> Sequence[SampleName]:
         """Names of these samples, for errors and `extras`; not on the hot path."""
+
+
+class SplittableStream(Protocol):
+    """An iterable dataset that a loader can split over ranks and workers."""
+
+    def __iter__(self) -> Iterator[Any]:
+        """The samples of all of it."""
+
+    def shard(self, index: int, count: int) -> Iterable[Any]:
+        """Part `index` of `count`: the parts of one count are disjoint and hold all samples together.
+
+        Called anew for each epoch. A part may be empty. With `__len__`, the ranks of a job make equal steps.
+        """
+
+
+class ResumableStream(Protocol):
+    """An iterable dataset, a part of one, or its iterator, that can be asked where it stands."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where it stands behind the sample that it gave last: values that JSON can hold."""
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Goes there: the next sample is the one after it, at the next `iter` where this is no iterator itself."""
 
 
 class StepWork(Protocol):

@@ -7,6 +7,7 @@ from headrace.order.lookout import Lookout
 from headrace.order.sampled_state import SampledState
 from headrace.order.spec import OrderSpec, default_canonical_nodes
 from headrace.order.state import OnBatchChange, OrderState, check_compatible, state_at
+from headrace.order.stream_state import StreamPlace, StreamsState
 from headrace.order.topology import Topology
 
 __all__ = [
@@ -16,6 +17,8 @@ __all__ = [
     "OrderSpec",
     "OrderState",
     "SampledState",
+    "StreamPlace",
+    "StreamsState",
     "Stretches",
     "Topology",
     "check_compatible",

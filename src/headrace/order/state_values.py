@@ -9,9 +9,13 @@ from headrace.errors import OrderError
 
 FORMAT = 1
 
-Kind: TypeAlias = Literal["order", "sampler"]
+Kind: TypeAlias = Literal["order", "sampler", "streams"]
 
-MADE_WITH: Mapping[str, str] = {"order": "shuffle= and seed=", "sampler": "sampler= or batch_sampler="}
+MADE_WITH: Mapping[str, str] = {
+    "order": "shuffle= and seed=",
+    "sampler": "sampler= or batch_sampler=",
+    "streams": "a dataset that can only be iterated over",
+}
 """How the loaders are made that save each kind of state."""
 
 
@@ -37,6 +41,7 @@ def is_count(value: object) -> bool:
 COUNT = Accepted("an integer from 0 to 2^64 - 1", is_count)
 POSITIVE = Accepted("an integer from 1 to 2^64 - 1", lambda value: is_count(value) and value != 0)
 TEXT = Accepted("a string", lambda value: isinstance(value, str))
+FLAG = Accepted("True or False", lambda value: isinstance(value, bool))
 
 
 def write_values(kind: Kind, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -58,7 +58,7 @@ class Crew:
         self.speakers: dict[int, Member] = {}
         occupy_standard_streams()
         self.file = SharedFile(anonymous_file("tasks"))
-        self.tickets = Pipe()
+        self.tickets = [Pipe() for _ in range(options.num_workers if options.bound else 1)]
         self.ranges = Ranges(self.file)
         size_bytes = board_bytes(options.num_workers)
         board_offset = self.ranges.make(size_bytes).offset + HEADER_BYTES
@@ -155,7 +155,8 @@ class Crew:
             return
         self.over = True
         self.board.rest()
-        self.tickets.close_write_end()
+        for pipe in self.tickets:
+            pipe.close_write_end()
         for member in self.members:
             member.hang_up()
             if at_once or not self.board.is_ready(member.number):
@@ -170,7 +171,8 @@ class Crew:
 
     def close(self) -> None:
         """Closes all descriptors."""
-        self.tickets.close()
+        for pipe in self.tickets:
+            pipe.close()
         self.file.close()
         for member in self.members:
             member.close()

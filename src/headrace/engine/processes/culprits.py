@@ -6,10 +6,27 @@ from collections.abc import Iterator
 from typing import Any
 
 from headrace.engine.processes.parcels import pickled
+from headrace.errors import OptionError
 
 MAX_PARTS = 1000
 """Parts of a list or dict that are looked at: of a million samples, the first ones tell."""
 MAX_DEPTH = 8
+
+
+def cannot_travel(work: Any, error: Exception) -> OptionError:
+    """The error of a work, or a dataset, that cannot be pickled.
+
+    Args:
+        work: What could not be pickled.
+        error: What was raised then.
+    """
+    return OptionError(
+        "the dataset, or a function given with it, cannot be sent to worker processes",
+        got=f"{type(error).__qualname__}: {error}",
+        accepted="what pickle or cloudpickle can handle: no open files, locks, sockets, generators",
+        at=culprit_of(work).removeprefix(".work.") or None,
+        remedy='Open such things on first use or in worker_init_fn, or use engine="threads".',
+    )
 
 
 def culprit_of(work: Any) -> str:

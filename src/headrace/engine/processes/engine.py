@@ -46,6 +46,7 @@ class ProcessEngine:
         step_context: Entered in the worker around each step, for instance to seed generators.
         idle_s: How long workers wait for the next iteration before they end; 0 ends them with each iteration.
         preload: Modules that a worker imports while the work is still being packed, where this process has them too.
+        bound: Whether each step names the worker that has to make it; otherwise whoever is free takes the next one.
         resources: Entered in this process when an iteration starts and left when it ends.
 
     Raises:
@@ -66,6 +67,7 @@ class ProcessEngine:
         step_context: Callable[[Step], AbstractContextManager[Any]] = no_context,
         idle_s: float = IDLE_S,
         preload: Sequence[str] = PRELOAD,
+        bound: bool = False,
         resources: Callable[[], AbstractContextManager[Any]] = nullcontext,
     ) -> None:
         self.job = Job(work=work, worker_init=worker_init, step_context=step_context)
@@ -91,6 +93,7 @@ class ProcessEngine:
             max_free_bytes=max(share_bytes, LEAST_FREE_BYTES),
             idle_s=idle_s,
             preload=tuple(preload),
+            bound=bound,
         )
         self.crew: Crew | None = None
         self.flight: ProcessFlight | None = None

@@ -52,7 +52,7 @@ class ProcessFlight(Flight):
             return
         self.laid[passage.position] = laid
         self.sent[passage.position] = passage
-        self.crew.queue.offer(self.iteration, passage.position, laid)
+        self.crew.queue.offer(self.iteration, passage.position, laid, passage.step.worker or 0)
 
     # --- the consumer, while he waits
 

@@ -7,12 +7,12 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from headrace._base.machine import affinity_cpus
 from headrace.engine.processes.anonymous_file import anonymous_file
-from headrace.engine.processes.culprits import culprit_of
+from headrace.engine.processes.culprits import cannot_travel
 from headrace.engine.processes.inner_threads import thread_variables
 from headrace.engine.processes.job import Job
 from headrace.engine.processes.member import Member
@@ -21,7 +21,6 @@ from headrace.engine.processes.pipe import Pipe
 from headrace.engine.processes.seat import Seat
 from headrace.engine.processes.windows import SharedFile
 from headrace.engine.processes.work_file import write_work
-from headrace.errors import OptionError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,13 +32,16 @@ class CrewOptions:
     max_free_bytes: int
     idle_s: float
     preload: tuple[str, ...]
+    bound: bool
+    """Whether each worker has a queue of its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desk:
     """What the trainer and all of its workers share."""
 
-    tickets: Pipe
+    tickets: Sequence[Pipe]
+    """One for all workers, or one for each."""
     file: SharedFile
     board_offset: int
 
@@ -89,7 +91,7 @@ def seat_of_worker(number: int, options: CrewOptions, desk: Desk, work: int, sta
         number=number,
         trainer=os.getpid(),
         dies_with_thread=threading.current_thread() is threading.main_thread(),
-        tickets=desk.tickets.read_end,
+        tickets=desk.tickets[number % len(desk.tickets)].read_end,
         tasks=desk.file.fd,
         work=work,
         starts=starts.read_end,
@@ -113,13 +115,7 @@ def written(work: int, job: Job) -> int:
     try:
         return write_work(work, job, sys.argv)
     except Exception as error:
-        raise OptionError(
-            "the dataset, or a function given with it, cannot be sent to worker processes",
-            got=f"{type(error).__qualname__}: {error}",
-            accepted="what pickle or cloudpickle can handle: no open files, locks, sockets, generators",
-            at=culprit_of(job).removeprefix(".work.") or None,
-            remedy='Open such things on first use or in worker_init_fn, or use engine="threads".',
-        ) from error
+        raise cannot_travel(job, error) from error
 
 
 @contextlib.contextmanager

@@ -1,6 +1,6 @@
 """Steps on their way to the workers: one queue for all of them, from which whoever is free takes the next.
 
-The queue is a pipe. It holds tickets of 32 bytes, far below what a pipe hands over in one piece, so a worker gets a
+Where a step can only be made by one of them, each worker has a queue of its own. A queue is a pipe. It holds tickets of 32 bytes, far below what a pipe hands over in one piece, so a worker gets a
 whole ticket and no two get the same one; the kernel wakes one worker for each. A ticket says where in shared memory its
 step lies. No process holds a lock while it waits: one that is killed leaves nothing locked.
 """
@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import pickle
 import struct
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple
 
@@ -58,12 +59,12 @@ class TaskQueue:
 
     Args:
         ranges: Where the steps lie.
-        pipe: The pipe of tickets.
+        pipes: The pipe of tickets of all workers, or one for each of them.
     """
 
-    def __init__(self, ranges: Ranges, pipe: Pipe) -> None:
+    def __init__(self, ranges: Ranges, pipes: Sequence[Pipe]) -> None:
         self.ranges = ranges
-        self.pipe = pipe
+        self.pipes = pipes
 
     def lay(self, task: Task) -> Laid:
         """Writes a task down. Its range is to be given back when its batch has come, or is not wanted any more."""
@@ -73,9 +74,10 @@ class TaskQueue:
         place.window.pages[start : start + len(data)] = data
         return Laid(place, len(data))
 
-    def offer(self, iteration: int, position: int, laid: Laid) -> None:
-        """Offers a task to all workers."""
-        os.write(self.pipe.write_end, TICKET.pack(iteration, position, laid.place.offset, laid.size_bytes))
+    def offer(self, iteration: int, position: int, laid: Laid, worker: int = 0) -> None:
+        """Offers a task to all workers, or to this one where each has a queue of its own."""
+        pipe = self.pipes[worker % len(self.pipes)]
+        os.write(pipe.write_end, TICKET.pack(iteration, position, laid.place.offset, laid.size_bytes))
 
 
 class TaskTaker:

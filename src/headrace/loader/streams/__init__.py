@@ -1,0 +1,1 @@
+"""Datasets that can only be iterated over: their streams, dealt over ranks and workers."""

@@ -1,0 +1,94 @@
+"""Engines that read streams, as they were decided on."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from headrace.contracts import Recorder
+from headrace.engine import SHARED_BUDGET, SHARED_SLOTS, InlineEngine, ProcessEngine, ThreadEngine
+from headrace.loader.composition import Composition
+from headrace.loader.streams.duplicates import Claim, Duplicates
+from headrace.loader.streams.engine import StreamEngine
+from headrace.loader.streams.in_turn import InTurn
+from headrace.loader.streams.plan import StreamPlan
+from headrace.loader.streams.snapshot import take_snapshot
+from headrace.loader.streams.sources import DatasetHere, DatasetInWorker, StreamSource
+from headrace.loader.streams.steps import StreamSteps
+from headrace.loader.streams.work import StreamWork
+
+
+def make_stream_engine(composition: Composition, recorder: Recorder, claim: Claim | None) -> StreamEngine:
+    """The engine of a composition of streams; it starts no thread or process before it runs.
+
+    Raises:
+        OptionError: The dataset cannot be sent to worker processes.
+    """
+    plan = composition.streams
+    if plan is None or not isinstance(composition.steps, StreamSteps):
+        raise TypeError("a composition without streams")
+    make = {"caller": in_caller, "threads": in_threads, "processes": in_processes}[plan.engine.kind]
+    return make(composition, plan, composition.steps, recorder, Duplicates(plan.rank, claim))
+
+
+def in_caller(
+    composition: Composition, plan: StreamPlan, steps: StreamSteps, recorder: Recorder, duplicates: Duplicates
+) -> StreamEngine:
+    """The caller's own thread."""
+    work = work_of(composition, plan, DatasetHere(composition.dataset, plan), recorder)
+    return StreamEngine(
+        InlineEngine(work, slots=SHARED_SLOTS, recorder=recorder), steps, duplicates, release=work.release
+    )
+
+
+def in_threads(
+    composition: Composition, plan: StreamPlan, steps: StreamSteps, recorder: Recorder, duplicates: Duplicates
+) -> StreamEngine:
+    """Threads of this process. One of them offers the steps, so that they are taken in their order."""
+    work = InTurn(work_of(composition, plan, DatasetHere(composition.dataset, plan), recorder))
+    engine = ThreadEngine(
+        work,
+        num_workers=plan.num_streams,
+        num_io_threads=1,
+        budget=SHARED_BUDGET,
+        slots=SHARED_SLOTS,
+        recorder=recorder,
+        limit_bytes=composition.memory.size_bytes,
+        max_in_flight=composition.workers.max_in_flight,
+        num_runners=plan.num_streams,
+    )
+    return StreamEngine(engine, steps, duplicates, release=work.release)
+
+
+def in_processes(
+    composition: Composition, plan: StreamPlan, steps: StreamSteps, recorder: Recorder, duplicates: Duplicates
+) -> StreamEngine:
+    """Worker processes, one for each stream."""
+    options = composition.options
+    sent = take_snapshot(composition.dataset)
+    source = DatasetInWorker(
+        sent,
+        plan,
+        options.worker_init_fn,
+        persistent=options.persistent_workers,
+        seeds_batches=options.seed_workers,
+    )
+    engine = ProcessEngine(
+        work_of(composition, plan, source, recorder, in_process=True),
+        num_workers=plan.num_streams,
+        budget=SHARED_BUDGET,
+        recorder=recorder,
+        limit_bytes=composition.memory.size_bytes,
+        max_in_flight=composition.workers.max_in_flight,
+        bound=True,
+    )
+    renews = None if options.persistent_workers else partial(take_snapshot, composition.dataset)
+    return StreamEngine(engine, steps, duplicates, snapshot=renews, sent=sent)
+
+
+def work_of(
+    composition: Composition, plan: StreamPlan, source: StreamSource, recorder: Recorder, *, in_process: bool = False
+) -> StreamWork:
+    """What is done for each step."""
+    options = composition.options
+    pins = options.pin_memory and not in_process
+    return StreamWork(source, plan, options, recorder, composition.sizes, pins=pins)

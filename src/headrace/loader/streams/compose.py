@@ -1,0 +1,106 @@
+"""What a loader decides for a dataset that can only be iterated over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace._base.machine import read_machine
+from headrace.errors import OptionError
+from headrace.loader.composition import FIRST_GUESS_ROW_BYTES, Composition
+from headrace.loader.made import BatchSizes
+from headrace.loader.memory import decide_memory
+from headrace.loader.options import LoaderOptions, resolve_tail
+from headrace.loader.streams.lengths import Lengths
+from headrace.loader.streams.plan import StreamPlan, choose_readers
+from headrace.loader.streams.recognise import can_be_split
+from headrace.loader.streams.snapshot import can_travel
+from headrace.loader.streams.steps import StreamSteps
+from headrace.loader.workers import WorkerDecision, decide_workers
+from headrace.order import Topology, fingerprint
+
+OF_ORDER = ("accumulate", "canonical_nodes", "window_samples")
+
+
+def check_stream_arguments(options: LoaderOptions, sampler: Any, batch_sampler: Any) -> None:
+    """Arguments that a dataset excludes which can only be iterated over.
+
+    Raises:
+        OptionError: One of them, as torch refuses it; or one of our own that needs to know the samples.
+    """
+    shuffles = options.shuffle not in (None, False)
+    given = {"shuffle": shuffles, "sampler": sampler is not None, "batch_sampler": batch_sampler is not None}
+    given |= {name: getattr(options, name) not in (None, 1) for name in OF_ORDER}
+    given |= {"on_error": options.on_error != "raise", "extras": any(one != "valid" for one in options.extras)}
+    for name, is_given in given.items():
+        if is_given:
+            raise OptionError(
+                f"a dataset that is iterated over excludes {name}",
+                got=f"{name}={getattr(options, name, '...')!r}",
+                accepted=f"no {name}",
+                remedy="The dataset says what comes when; shuffle inside of it, with headrace.rng() or its epoch",
+            )
+
+
+def compose_streams(dataset: Any, options: LoaderOptions, topology: Topology) -> Composition:
+    """Decides streams, engine, workers and memory."""
+    machine = read_machine()
+    plan, workers = _plan(dataset, options, topology, machine.num_cpus)
+    name = fingerprint({"kind": "stream", "type": type(dataset).__qualname__})
+    return Composition(
+        options=options,
+        dataset=dataset,
+        resolved=None,
+        why_unresolved="it can only be iterated over",
+        num_samples=0,
+        plan=None,
+        leaf_rules={},
+        topology=topology,
+        steps=StreamSteps(plan, Lengths(dataset, plan), name),
+        shuffle=None,
+        tail=plan.tail,
+        workers=workers,
+        memory=decide_memory(
+            options.memory_budget,
+            available_bytes=machine.memory_available_bytes,
+            local_world_size=topology.local_world_size,
+        ),
+        available_bytes=machine.memory_available_bytes,
+        sizes=BatchSizes(FIRST_GUESS_ROW_BYTES),
+        streams=plan,
+    )
+
+
+def _plan(
+    dataset: Any, options: LoaderOptions, topology: Topology, num_cpus: float
+) -> tuple[StreamPlan, WorkerDecision]:
+    def decide(num_workers: Any) -> WorkerDecision:
+        return decide_workers(
+            num_workers,
+            num_cpus=num_cpus,
+            local_world_size=topology.local_world_size,
+            prefetch_factor=options.prefetch_factor,
+        )
+
+    is_automatic, splits = options.num_workers == "auto", can_be_split(dataset)
+    num_workers = decide(options.num_workers).num_workers
+    readers = choose_readers(
+        options.engine,
+        num_workers,
+        is_automatic=is_automatic,
+        splits=splits,
+        travels=not is_automatic or options.engine == "threads" or can_travel(dataset),
+    )
+    tail = resolve_tail(options.tail, drop_last=options.drop_last, world_size=topology.world_size)
+    plan = StreamPlan(
+        num_streams=readers.num_streams,
+        reason=readers.reason,
+        engine=readers.engine,
+        splits=splits,
+        batch_size=options.batch_size,
+        drop_last=tail == "drop",
+        tail=tail,
+        seed=options.seed,
+        rank=topology.rank,
+        world_size=topology.world_size,
+    )
+    return plan, decide(0 if readers.engine.kind == "caller" else readers.num_streams)

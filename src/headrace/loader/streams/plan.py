@@ -1,0 +1,89 @@
+"""How the streams of a rank are read: a pure decision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from headrace.contracts import Tail
+from headrace.loader.engine_choice import EngineChoice
+
+SHARD_REASON = "the dataset has shard(index, count)"
+UNSPLIT_REASON = "several would each give all samples, unless the dataset splits itself: num_workers= asks for them"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamPlan:
+    """The streams of one rank."""
+
+    num_streams: int
+    """Of this rank; each is read by a worker of its own."""
+    reason: str
+    """Why so many."""
+    engine: EngineChoice
+    splits: bool
+    """Whether we deal the dataset over ranks and streams, by its `shard`."""
+    batch_size: int | None
+    """Samples of a batch; None where each is delivered by itself."""
+    drop_last: bool
+    tail: Tail
+    seed: int
+    rank: int
+    world_size: int
+
+    @property
+    def num_parts(self) -> int:
+        """Streams of all ranks."""
+        return self.num_streams * self.world_size
+
+    def part(self, stream: int, rank: int | None = None) -> int:
+        """Number of a stream among those of all ranks, by default one of this rank.
+
+        Neighbours lie on different ranks: datasets often give the first parts one sample more.
+        """
+        return stream * self.world_size + (self.rank if rank is None else rank)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readers:
+    """How many streams there are, and who reads them."""
+
+    num_streams: int
+    reason: str
+    engine: EngineChoice
+
+
+def choose_readers(
+    asked: Literal["auto", "threads", "processes"],
+    num_workers: int,
+    *,
+    is_automatic: bool,
+    splits: bool,
+    travels: bool,
+) -> Readers:
+    """The streams of a rank and their engine.
+
+    Args:
+        asked: The engine that the user asked for.
+        num_workers: Workers, as asked or as the CPUs say.
+        is_automatic: Whether nobody asked for a number of workers.
+        splits: Whether the dataset has `shard`.
+        travels: Whether the dataset can be sent to worker processes.
+    """
+    if num_workers == 0:
+        caller = EngineChoice(kind="caller", reason="num_workers=0")
+        return Readers(num_streams=1, reason="num_workers=0", engine=caller)
+    if asked == "auto" and is_automatic and not travels:
+        reason = "the dataset cannot be sent to a worker process"
+        return Readers(num_streams=1, reason=reason, engine=EngineChoice(kind="caller", reason=reason))
+    if asked == "threads":
+        threads = EngineChoice(kind="threads", reason="as asked")
+        reason = SHARD_REASON if splits else "threads cannot tell a dataset which of several they are"
+        return Readers(num_streams=num_workers if splits else 1, reason=reason, engine=threads)
+    reason = "as asked" if asked == "processes" else "a dataset that is iterated over is Python: it gets its own GIL"
+    processes = EngineChoice(kind="processes", reason=reason)
+    if not is_automatic:
+        return Readers(num_streams=num_workers, reason="one for each worker that was asked for", engine=processes)
+    if splits:
+        return Readers(num_streams=num_workers, reason=SHARD_REASON, engine=processes)
+    return Readers(num_streams=1, reason=UNSPLIT_REASON, engine=processes)

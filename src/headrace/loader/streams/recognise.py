@@ -1,0 +1,38 @@
+"""What a dataset that can only be iterated over offers."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from torch.utils.data import IterableDataset
+
+
+def is_stream(dataset: Any) -> bool:
+    """Whether a dataset can only be iterated over: torch says so, or it has no `__getitem__` with a `__len__`."""
+    if isinstance(dataset, IterableDataset):  # has a __getitem__ too, which raises
+        return True
+    kind = type(dataset)
+    return hasattr(kind, "__iter__") and not (hasattr(kind, "__getitem__") and hasattr(kind, "__len__"))
+
+
+def can_be_split(dataset: Any) -> bool:
+    """Whether a dataset follows `SplittableStream`: others have a method `shard` too, of other arguments."""
+    shard = getattr(dataset, "shard", None)
+    if not callable(shard):
+        return False
+    try:
+        inspect.signature(shard).bind(index=0, count=1)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def can_be_resumed(stream: Any) -> bool:
+    """Whether a dataset, a part of one or an iterator follows `ResumableStream`."""
+    return all(callable(getattr(stream, name, None)) for name in ("state_dict", "load_state_dict"))
+
+
+def has_length(stream: Any) -> bool:
+    """Whether a dataset, or a part of one, says how many samples it gives."""
+    return hasattr(type(stream), "__len__")
