@@ -101,6 +101,12 @@ class Agreement:
         self.next_look = self.taken + 1  # whoever has left this epoch before its end is found out here at the latest
         self.takes()
 
+    def claim(self, what: str, who: str) -> str:
+        """Who was first among the ranks to say something in this opening; `who` where there is nobody to ask."""
+        first = [who]
+        self._guarded(lambda rendezvous: first.append(rendezvous.claim(self.opening, what, who)))
+        return first[-1]
+
     def after_fork(self) -> None:
         """A forked child is no rank of the job, and must not speak for one through the connection it has inherited."""
         self.rendezvous, self.find = None, lambda _: None

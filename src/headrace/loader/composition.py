@@ -24,6 +24,7 @@ from headrace.loader.options import LoaderOptions, resolve_shuffle, resolve_tail
 from headrace.loader.ordered_steps import Continuity, OrderedSteps
 from headrace.loader.sampled_steps import BatchedSampler, SampledSteps
 from headrace.loader.steps import StepSource
+from headrace.loader.streams.plan import StreamPlan
 from headrace.loader.workers import WorkerDecision, decide_workers
 from headrace.order import OrderSpec, Topology, default_canonical_nodes
 
@@ -56,6 +57,8 @@ class Composition:
     available_bytes: int
     """Memory that this process could still take when it was decided."""
     sizes: BatchSizes
+    streams: StreamPlan | None = None
+    """How streams are read, where the dataset can only be iterated over."""
 
     @property
     def global_draw(self) -> str | None:

@@ -23,6 +23,8 @@ from headrace.loader.progress import Progress
 from headrace.loader.run import Run
 from headrace.loader.running import make_one
 from headrace.loader.steps import StepSource
+from headrace.loader.streams.compose import check_stream_arguments, compose_streams
+from headrace.loader.streams.recognise import is_stream
 from headrace.loader.topology import detect_topology
 from headrace.loader.torch_attributes import TorchAttributes
 from headrace.order import OnBatchChange, Topology
@@ -162,6 +164,8 @@ class DataLoader(TorchAttributes, Generic[T]):
             extras=(extras,) if isinstance(extras, str) else tuple(extras),
             decode=DecodeOptions(fuse=fuse, memory_format=memory_format, exif=exif, dct_scaling=dct_scaling),
         )
+        if is_stream(dataset):
+            check_stream_arguments(self.options, sampler, batch_sampler)
         self._topology = read_topology(topology)
         self._agreement = Agreement(Peers(self._topology).rendezvous)
         self._progress = Progress()
@@ -254,7 +258,9 @@ class DataLoader(TorchAttributes, Generic[T]):
         """
         composition = self._running().composition
         if composition.shuffle is None:
-            raise OptionError("peek() would move the sampler", remedy="Look at next(iter(loader)) instead")
+            raise OptionError(
+                "peek() would move the sampler or the stream", remedy="Look at next(iter(loader)) instead"
+            )
         first = next(composition.steps.steps(self._progress.upcoming), None)
         if first is None:
             raise OptionError("peek() finds no batch", got="an epoch without batches")
@@ -321,7 +327,10 @@ class DataLoader(TorchAttributes, Generic[T]):
         """The composed loader; at first use this rank is found out and everything is decided."""
         if self._run is None:
             topology = detect_topology(self._topology)
-            composition = compose(self.dataset, self.options, topology, self.sampler, self.batch_sampler)
+            if is_stream(self.dataset):
+                composition = compose_streams(self.dataset, self.options, topology)
+            else:
+                composition = compose(self.dataset, self.options, topology, self.sampler, self.batch_sampler)
             self._run = Run(composition, self._progress, self._stats, self._agreement)
         if self._unpickled is not None:
             # A copy starts where its original would have, perhaps on another number of ranks.

@@ -8,6 +8,7 @@ from headrace.datasets.plan import SamplePlan
 from headrace.loader.composition import Composition
 from headrace.loader.engine_choice import EngineChoice
 from headrace.loader.ordered_steps import OrderedSteps
+from headrace.loader.streams.explain import stream_rows
 
 MOST_LINES = 15
 
@@ -22,8 +23,7 @@ def explain(composition: Composition, engine: EngineChoice, lists: str | None, e
         epoch: The present one.
     """
     rows = [
-        _dataset(composition),
-        _order(composition, epoch),
+        *(stream_rows(composition) if composition.streams is not None else _ordered(composition, epoch)),
         *_engine(composition, engine),
         *([] if lists is None else [("lists", lists, "large lists are packed into shared memory")]),
         _memory(composition, engine),
@@ -38,6 +38,10 @@ def explain(composition: Composition, engine: EngineChoice, lists: str | None, e
         rows = [*rows[: MOST_LINES - 1], ("", f"and {left} more", "fuse=False runs them all in Python")]
     width = max(len(topic) for topic, _, _ in rows)
     return "\n".join(f"{topic:<{width}}  {choice} ({reason})" for topic, choice, reason in rows)
+
+
+def _ordered(composition: Composition, epoch: int) -> list[tuple[str, str, str]]:
+    return [_dataset(composition), _order(composition, epoch)]
 
 
 def _dataset(composition: Composition) -> tuple[str, str, str]:

@@ -73,6 +73,10 @@ class OrderedSteps:
         """The state of a rank at a place, under 1 KB."""
         return self._state(place).to_dict()
 
+    def facts(self, place: Place) -> Mapping[str, Any]:
+        """All of the state."""
+        return self.state(place)
+
     def restore(self, state: Mapping[str, Any]) -> tuple[OrderedSteps, Place]:
         """The steps that go on from a state, and the place in them.
 

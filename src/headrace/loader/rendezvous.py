@@ -93,6 +93,12 @@ class Rendezvous:
         """The record of the first rank that came to an opening."""
         return self._record(self._key(number, "first"))
 
+    def claim(self, number: int, what: str, who: str) -> str:
+        """Who was first to say something in an opening; `who` itself where the ranks have not met."""
+        if not self.session.enter():
+            return who
+        return self.store.compare_set(self._key(number, f"claim/{what}"), "", who).decode()
+
     def records(self) -> dict[int, Record]:
         """The latest record of each rank that has left one."""
         found = {rank: self._record(self._record_key(rank)) for rank in self.ranks}

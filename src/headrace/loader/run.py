@@ -60,18 +60,18 @@ class Run:
         """
         composition, progress = self.composition, self.progress
         self.stats.begin_epoch()
-        if composition.shuffle is not None and is_in_a_job():
-            # Not otherwise: a state includes a hash of all paths, which a lone process need not wait for.
-            self._agree(composition.steps.state(progress.upcoming))
+        if is_in_a_job():
+            # Not otherwise: facts include a hash of all paths, which a lone process need not wait for.
+            self._agree(composition.steps.facts(progress.upcoming))
         self._chain(goes_on=goes_on or composition.options.persistent_workers)
         stream = self._stream(progress.begin())
         iterator = LoaderIterator(stream, self.landing, progress, self.agreement, composition.topology.rank)
         self.live = weakref.ref(iterator)
         return iterator
 
-    def _agree(self, state: Mapping[str, Any]) -> None:
+    def _agree(self, facts: Mapping[str, Any] | None) -> None:
         began_s = time.perf_counter()
-        if self.agreement.open(state, self.composition.topology):
+        if facts is not None and self.agreement.open(facts, self.composition.topology):
             self.stats.wait("agree", time.perf_counter() - began_s)
 
     @cached_property
@@ -82,9 +82,10 @@ class Run:
     @cached_property
     def packed(self) -> PackedDataset | None:
         """The dataset as worker processes get it, its large lists shared; None where there are none to get it."""
-        if self.choice.kind != "processes" or self.composition.resolved is not None:
+        composition = self.composition
+        if self.choice.kind != "processes" or composition.resolved is not None or composition.streams is not None:
             return None
-        return pack_attributes(self.composition.dataset)
+        return pack_attributes(composition.dataset)
 
     def explain(self) -> str:
         """What was decided and why."""
@@ -151,7 +152,7 @@ class Run:
             if self.choice.kind == "processes":
                 self.landing = Landing(composition.sizes, pins=composition.options.pin_memory)
                 self.read_ahead = make_read_ahead(composition)
-            self.engine = make_engine(composition, self.choice, self.stats)
+            self.engine = make_engine(composition, self.choice, self.stats, self.agreement.claim)
         return self.engine
 
     def _recompose(self, composition: Composition) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import TypeAlias
 
@@ -14,43 +13,42 @@ from headrace.engine import (
     SHARED_BUDGET,
     SHARED_SLOTS,
     InlineEngine,
-    Pauses,
     ProcessEngine,
     Stats,
     ThreadEngine,
-    shared_native_pool,
 )
 from headrace.loader.composition import Composition
 from headrace.loader.engine_choice import EngineChoice, PythonPart, choose_engine
 from headrace.loader.gil_share import GilShare, measure_gil_share
 from headrace.loader.made import Made
+from headrace.loader.streams.build import make_stream_engine
+from headrace.loader.streams.duplicates import Claim
+from headrace.loader.streams.engine import StreamEngine
+from headrace.loader.while_iterating import while_iterating
 from headrace.loader.work import make_work
 from headrace.loader.worker_start import WorkerStart
 from headrace.loader.workers import WorkerDecision
 from headrace.recipes.generators import GENERATORS
 
-AnyEngine: TypeAlias = ThreadEngine | InlineEngine | ProcessEngine
+AnyEngine: TypeAlias = ThreadEngine | InlineEngine | ProcessEngine | StreamEngine
 
 
-def make_engine(composition: Composition, choice: EngineChoice, stats: Stats) -> AnyEngine:
-    """The engine that was decided on; it starts no thread or process before it runs."""
+def make_engine(composition: Composition, choice: EngineChoice, stats: Stats, claim: Claim) -> AnyEngine:
+    """The engine that was decided on; it starts no thread or process before it runs.
+
+    Args:
+        composition: What was decided.
+        choice: The engine.
+        stats: Gets what is measured.
+        claim: Asks the other ranks who was first to see something.
+    """
+    if composition.streams is not None:
+        return make_stream_engine(composition, stats, claim)
     if choice.kind == "caller":
         work = make_work(composition, stats)
         held = partial(while_iterating, stats, composition.workers.num_workers)
         return InlineEngine(work, slots=SHARED_SLOTS, recorder=stats, resources=held)
     return (make_threads if choice.kind == "threads" else make_processes)(composition, choice.workers, stats)
-
-
-@contextmanager
-def while_iterating(stats: Stats, num_threads: int | None) -> Iterator[None]:
-    """What is there from the beginning to the end of an iteration, in this process.
-
-    Args:
-        stats: Gets the pauses of the garbage collector.
-        num_threads: Threads of the native pool; None for no pool, where worker processes decode.
-    """
-    with Pauses(stats.pause), nullcontext() if num_threads is None else shared_native_pool(num_threads):
-        yield
 
 
 def make_threads(composition: Composition, workers: WorkerDecision, stats: Stats) -> ThreadEngine:
@@ -94,7 +92,9 @@ def make_processes(composition: Composition, workers: WorkerDecision, stats: Sta
 
 def decide_engine(composition: Composition) -> EngineChoice:
     """The engine, after a look at a few samples where only that can tell."""
-    options, workers = composition.options, composition.workers
+    options, workers, streams = composition.options, composition.workers, composition.streams
+    if streams is not None:
+        return EngineChoice(kind=streams.engine, reason=streams.why_engine, workers=workers)
     is_open = options.engine == "auto" or (options.engine == "threads" and workers.is_automatic)
     return choose_engine(
         options.engine,

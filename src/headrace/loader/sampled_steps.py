@@ -59,6 +59,9 @@ class SampledSteps:
         """The epoch and the batches delivered of it."""
         return self._state(place).to_dict()
 
+    def facts(self, place: Place) -> None:
+        """Nothing: what the sampler of one rank gives is none of the others' business."""
+
     def restore(self, state: Mapping[str, Any]) -> tuple[SampledSteps, Place]:
         """These steps, and the place in them.
 

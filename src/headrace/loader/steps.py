@@ -30,6 +30,9 @@ class StepSource(Protocol):
     def state(self, place: Place) -> dict[str, Any]:
         """A place as JSON-serialisable values, with all that must be the same for it to mean anything."""
 
+    def facts(self, place: Place) -> Mapping[str, Any] | None:
+        """What must be the same on all ranks that open an epoch at a place; None where each rank is on its own."""
+
     def restore(self, state: Mapping[str, Any]) -> tuple[Self, Place]:
         """The steps that go on from a state, and the place in them.
 

@@ -1,8 +1,9 @@
 """Steps on their way to the workers: one queue for all of them, from which whoever is free takes the next.
 
-Where a step can only be made by one of them, each worker has a queue of its own. A queue is a pipe. It holds tickets of 32 bytes, far below what a pipe hands over in one piece, so a worker gets a
-whole ticket and no two get the same one; the kernel wakes one worker for each. A ticket says where in shared memory its
-step lies. No process holds a lock while it waits: one that is killed leaves nothing locked.
+Where a step can only be made by one of them, each worker has a queue of its own. A queue is a pipe. It holds tickets of
+32 bytes, far below what a pipe hands over in one piece, so a worker gets a whole ticket and no two get the same one;
+the kernel wakes one worker for each. A ticket says where in shared memory its step lies. No process holds a lock while
+it waits: one that is killed leaves nothing locked.
 """
 
 from __future__ import annotations

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from headrace.contracts import Recorder
-from headrace.engine import SHARED_BUDGET, SHARED_SLOTS, InlineEngine, ProcessEngine, ThreadEngine
+from headrace.engine import SHARED_BUDGET, SHARED_SLOTS, InlineEngine, ProcessEngine, Stats, ThreadEngine
 from headrace.loader.composition import Composition
 from headrace.loader.streams.duplicates import Claim, Duplicates
 from headrace.loader.streams.engine import StreamEngine
@@ -15,9 +14,10 @@ from headrace.loader.streams.snapshot import take_snapshot
 from headrace.loader.streams.sources import DatasetHere, DatasetInWorker, StreamSource
 from headrace.loader.streams.steps import StreamSteps
 from headrace.loader.streams.work import StreamWork
+from headrace.loader.while_iterating import while_iterating
 
 
-def make_stream_engine(composition: Composition, recorder: Recorder, claim: Claim | None) -> StreamEngine:
+def make_stream_engine(composition: Composition, stats: Stats, claim: Claim | None) -> StreamEngine:
     """The engine of a composition of streams; it starts no thread or process before it runs.
 
     Raises:
@@ -26,41 +26,42 @@ def make_stream_engine(composition: Composition, recorder: Recorder, claim: Clai
     plan = composition.streams
     if plan is None or not isinstance(composition.steps, StreamSteps):
         raise TypeError("a composition without streams")
-    make = {"caller": in_caller, "threads": in_threads, "processes": in_processes}[plan.engine.kind]
-    return make(composition, plan, composition.steps, recorder, Duplicates(plan.rank, claim))
+    make = {"caller": in_caller, "threads": in_threads, "processes": in_processes}[plan.engine]
+    return make(composition, plan, composition.steps, stats, Duplicates(plan.rank, claim))
 
 
 def in_caller(
-    composition: Composition, plan: StreamPlan, steps: StreamSteps, recorder: Recorder, duplicates: Duplicates
+    composition: Composition, plan: StreamPlan, steps: StreamSteps, stats: Stats, duplicates: Duplicates
 ) -> StreamEngine:
     """The caller's own thread."""
-    work = work_of(composition, plan, DatasetHere(composition.dataset, plan), recorder)
-    return StreamEngine(
-        InlineEngine(work, slots=SHARED_SLOTS, recorder=recorder), steps, duplicates, release=work.release
-    )
+    work = work_of(composition, plan, DatasetHere(composition.dataset, plan), stats)
+    held = partial(while_iterating, stats, None)
+    engine = InlineEngine(work, slots=SHARED_SLOTS, recorder=stats, resources=held)
+    return StreamEngine(engine, steps, duplicates, release=work.release)
 
 
 def in_threads(
-    composition: Composition, plan: StreamPlan, steps: StreamSteps, recorder: Recorder, duplicates: Duplicates
+    composition: Composition, plan: StreamPlan, steps: StreamSteps, stats: Stats, duplicates: Duplicates
 ) -> StreamEngine:
     """Threads of this process. One of them offers the steps, so that they are taken in their order."""
-    work = InTurn(work_of(composition, plan, DatasetHere(composition.dataset, plan), recorder))
+    work = InTurn(work_of(composition, plan, DatasetHere(composition.dataset, plan), stats))
     engine = ThreadEngine(
         work,
         num_workers=plan.num_streams,
         num_io_threads=1,
         budget=SHARED_BUDGET,
         slots=SHARED_SLOTS,
-        recorder=recorder,
+        recorder=stats,
         limit_bytes=composition.memory.size_bytes,
         max_in_flight=composition.workers.max_in_flight,
         num_runners=plan.num_streams,
+        resources=partial(while_iterating, stats, None),
     )
     return StreamEngine(engine, steps, duplicates, release=work.release)
 
 
 def in_processes(
-    composition: Composition, plan: StreamPlan, steps: StreamSteps, recorder: Recorder, duplicates: Duplicates
+    composition: Composition, plan: StreamPlan, steps: StreamSteps, stats: Stats, duplicates: Duplicates
 ) -> StreamEngine:
     """Worker processes, one for each stream."""
     options = composition.options
@@ -73,22 +74,24 @@ def in_processes(
         seeds_batches=options.seed_workers,
     )
     engine = ProcessEngine(
-        work_of(composition, plan, source, recorder, in_process=True),
+        work_of(composition, plan, source, stats, in_process=True),
         num_workers=plan.num_streams,
         budget=SHARED_BUDGET,
-        recorder=recorder,
+        recorder=stats,
         limit_bytes=composition.memory.size_bytes,
         max_in_flight=composition.workers.max_in_flight,
         bound=True,
+        resources=partial(while_iterating, stats, None),
+        threads_per_worker=composition.inner_threads.num_threads,
     )
     renews = None if options.persistent_workers else partial(take_snapshot, composition.dataset)
     return StreamEngine(engine, steps, duplicates, snapshot=renews, sent=sent)
 
 
 def work_of(
-    composition: Composition, plan: StreamPlan, source: StreamSource, recorder: Recorder, *, in_process: bool = False
+    composition: Composition, plan: StreamPlan, source: StreamSource, stats: Stats, *, in_process: bool = False
 ) -> StreamWork:
     """What is done for each step."""
     options = composition.options
     pins = options.pin_memory and not in_process
-    return StreamWork(source, plan, options, recorder, composition.sizes, pins=pins)
+    return StreamWork(source, plan, options, stats, composition.sizes, pins=pins)

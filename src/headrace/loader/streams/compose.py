@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from headrace._base.machine import read_machine
 from headrace.errors import OptionError
 from headrace.loader.composition import FIRST_GUESS_ROW_BYTES, Composition
+from headrace.loader.inner_threads import decide_inner_threads
 from headrace.loader.made import BatchSizes
 from headrace.loader.memory import decide_memory
 from headrace.loader.options import LoaderOptions, resolve_tail
@@ -44,7 +46,7 @@ def check_stream_arguments(options: LoaderOptions, sampler: Any, batch_sampler: 
 def compose_streams(dataset: Any, options: LoaderOptions, topology: Topology) -> Composition:
     """Decides streams, engine, workers and memory."""
     machine = read_machine()
-    plan, workers = _plan(dataset, options, topology, machine.num_cpus)
+    plan, workers = _plan(dataset, options, topology, machine.usable_cpus)
     name = fingerprint({"kind": "stream", "type": type(dataset).__qualname__})
     return Composition(
         options=options,
@@ -59,6 +61,12 @@ def compose_streams(dataset: Any, options: LoaderOptions, topology: Topology) ->
         shuffle=None,
         tail=plan.tail,
         workers=workers,
+        inner_threads=decide_inner_threads(
+            os.environ,
+            num_workers=workers.num_workers,
+            num_cpus=machine.usable_cpus,
+            local_world_size=topology.local_world_size,
+        ),
         memory=decide_memory(
             options.memory_budget,
             available_bytes=machine.memory_available_bytes,
@@ -95,6 +103,7 @@ def _plan(
         num_streams=readers.num_streams,
         reason=readers.reason,
         engine=readers.engine,
+        why_engine=readers.why_engine,
         splits=splits,
         batch_size=options.batch_size,
         drop_last=tail == "drop",
@@ -103,4 +112,4 @@ def _plan(
         rank=topology.rank,
         world_size=topology.world_size,
     )
-    return plan, decide(0 if readers.engine.kind == "caller" else readers.num_streams)
+    return plan, decide(0 if readers.engine == "caller" else readers.num_streams)

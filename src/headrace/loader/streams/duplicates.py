@@ -11,8 +11,8 @@ Claim = Callable[[str, str], str]
 """`claim(beginning, who)` tells who was first to say that a stream of his begins so, among all ranks."""
 
 REMEDY = (
-    "give the dataset shard(index, count), which returns its part `index` of `count`, and the loader splits it; or split "
-    "it in __iter__ by torch.utils.data.get_worker_info() and the rank"
+    "give the dataset shard(index, count), which returns its part `index` of `count`, and the loader splits it; or "
+    "split it in __iter__ by torch.utils.data.get_worker_info() and the rank"
 )
 
 
@@ -46,7 +46,7 @@ class Duplicates:
     def _tell(self, which: str) -> None:
         self.has_told = True
         warnings.warn(
-            f"{which} begin with the same {LOOKED_AT} samples, or are shorter and the same: it seems that each gives the "
-            f"whole dataset, so that its samples come several times in an epoch. To have each once, {REMEDY}",
+            f"{which} begin with the same {LOOKED_AT} samples, or are shorter and the same: it seems that each gives "
+            f"the whole dataset, so that its samples come several times in an epoch. To have each once, {REMEDY}",
             stacklevel=2,
         )

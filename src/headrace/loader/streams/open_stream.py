@@ -72,7 +72,7 @@ class OpenStream:
     def _begin(self, part: Iterable[Any], place: StreamPlace) -> tuple[Iterator[Any], Any]:
         """An iterator that stands at a place, and whoever knows where it stands."""
         iterator = iter(part)
-        stateful = next((one for one in (iterator, part) if can_be_resumed(one)), None)
+        stateful: Any = next((one for one in (iterator, part) if can_be_resumed(one)), None)
         if place.samples and (stateful is None or place.dataset is None):
             self._skip(iterator, place)
         elif place.samples:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from headrace.contracts import Tail
-from headrace.loader.engine_choice import EngineChoice
+from headrace.loader.engine_choice import EngineKind
 
 SHARD_REASON = "the dataset has shard(index, count)"
 UNSPLIT_REASON = "several would each give all samples, unless the dataset splits itself: num_workers= asks for them"
@@ -20,7 +20,8 @@ class StreamPlan:
     """Of this rank; each is read by a worker of its own."""
     reason: str
     """Why so many."""
-    engine: EngineChoice
+    engine: EngineKind
+    why_engine: str
     splits: bool
     """Whether we deal the dataset over ranks and streams, by its `shard`."""
     batch_size: int | None
@@ -50,7 +51,8 @@ class Readers:
 
     num_streams: int
     reason: str
-    engine: EngineChoice
+    engine: EngineKind
+    why_engine: str
 
 
 def choose_readers(
@@ -71,19 +73,18 @@ def choose_readers(
         travels: Whether the dataset can be sent to worker processes.
     """
     if num_workers == 0:
-        caller = EngineChoice(kind="caller", reason="num_workers=0")
-        return Readers(num_streams=1, reason="num_workers=0", engine=caller)
+        return Readers(num_streams=1, reason="num_workers=0", engine="caller", why_engine="num_workers=0")
     if asked == "auto" and is_automatic and not travels:
         reason = "the dataset cannot be sent to a worker process"
-        return Readers(num_streams=1, reason=reason, engine=EngineChoice(kind="caller", reason=reason))
+        return Readers(num_streams=1, reason=reason, engine="caller", why_engine=reason)
     if asked == "threads":
-        threads = EngineChoice(kind="threads", reason="as asked")
         reason = SHARD_REASON if splits else "threads cannot tell a dataset which of several they are"
-        return Readers(num_streams=num_workers if splits else 1, reason=reason, engine=threads)
-    reason = "as asked" if asked == "processes" else "a dataset that is iterated over is Python: it gets its own GIL"
-    processes = EngineChoice(kind="processes", reason=reason)
+        num_streams = num_workers if splits else 1
+        return Readers(num_streams=num_streams, reason=reason, engine="threads", why_engine="as asked")
+    why = "as asked" if asked == "processes" else "what is iterated over is Python, which holds the GIL"
+    num_streams, reason = 1, UNSPLIT_REASON
     if not is_automatic:
-        return Readers(num_streams=num_workers, reason="one for each worker that was asked for", engine=processes)
-    if splits:
-        return Readers(num_streams=num_workers, reason=SHARD_REASON, engine=processes)
-    return Readers(num_streams=1, reason=UNSPLIT_REASON, engine=processes)
+        num_streams, reason = num_workers, "one for each worker that was asked for"
+    elif splits:
+        num_streams, reason = num_workers, SHARD_REASON
+    return Readers(num_streams=num_streams, reason=reason, engine="processes", why_engine=why)

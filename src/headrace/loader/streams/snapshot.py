@@ -43,7 +43,7 @@ def take_snapshot(dataset: Any) -> Snapshot:
     buffers = [np.frombuffer(one.raw(), dtype=np.uint8) for one in kept]
     digest = xxhash.xxh3_128(body)
     for buffer in buffers:
-        digest.update(buffer)
+        digest.update(buffer.data)
     return Snapshot(body=body, buffers=buffers, digest=digest.hexdigest())
 
 

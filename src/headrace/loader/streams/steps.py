@@ -51,11 +51,13 @@ class StreamIteration(Iterator[Step]):
         self.index = standing.place.batches
 
     def __next__(self) -> Step:
-        if all(self.ledger.ended):
+        ended = tuple(self.ledger.ended)  # the consumer goes on meanwhile
+        if all(ended):
             return self._padding()
-        while self.ledger.ended[self.turn]:
-            self.turn = (self.turn + 1) % self.plan.num_streams
-        stream, self.turn = self.turn, (self.turn + 1) % self.plan.num_streams
+        stream = self.turn
+        while ended[stream]:
+            stream = (stream + 1) % self.plan.num_streams
+        self.turn = (stream + 1) % self.plan.num_streams
         place, number = self.begun.streams[stream], self.asked[stream]
         opening = None
         if number == 0:
@@ -107,9 +109,7 @@ class StreamSteps:
 
     can_be_foreseen = False
 
-    def __init__(
-        self, plan: StreamPlan, lengths: Lengths, fingerprint: str, loaded: Standing | None = None
-    ) -> None:
+    def __init__(self, plan: StreamPlan, lengths: Lengths, fingerprint: str, loaded: Standing | None = None) -> None:
         self.plan = plan
         self.lengths = lengths
         self.fingerprint = fingerprint
@@ -160,6 +160,12 @@ class StreamSteps:
                 rank=self.plan.rank,
             ) from error
         return state
+
+    def facts(self, place: Place) -> dict[str, Any]:
+        """What does not depend on how far each rank has come."""
+        state = self._state(self._standing(place))
+        names = ("fingerprint", "seed", "world_size", "num_streams", "batch_size", "drop_last", "epoch")
+        return {name: getattr(state, name) for name in names}
 
     def restore(self, state: Mapping[str, Any]) -> tuple[StreamSteps, Place]:
         """The steps that go on from a state, and the place in them.

@@ -6,13 +6,13 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from torch.utils.data import default_convert
 
 from headrace.contracts import Allocate, Recorder, Step
 from headrace.datasets.collate_rules import parse_rules
 from headrace.datasets.collate_samples import collate_samples
 from headrace.loader.extras import append_extras
 from headrace.loader.made import BatchSizes, Made, tensor_bytes
-from headrace.loader.one_sample import collation_of
 from headrace.loader.options import LoaderOptions
 from headrace.loader.pinning import pin
 from headrace.loader.streams.open_stream import OpenStream
@@ -50,7 +50,6 @@ class StreamWork:
         self.sizes = sizes
         self.pins = pins
         self.rules = parse_rules(options.collate)
-        self.put_together = collation_of(options)
         self.open: dict[int, tuple[tuple[int, bool], OpenStream]] = {}
         """Stream -> the run that reads it and whether that only pads, and the stream itself."""
 
@@ -113,10 +112,12 @@ class StreamWork:
         batch = self._collate(samples, allocate)
         self.recorder.add("collate", perf_counter() - started, items=len(samples))
         self.sizes.saw(tensor_bytes(batch), len(samples))
-        batch = append_extras(batch, self.options, step, valid)
+        batch = append_extras(batch, self.options.extras, step, valid, None)
         return Made(batch=pin(batch) if self.pins else batch, valid=valid)
 
     def _collate(self, samples: list[Any], allocate: Allocate) -> Any:
-        if self.put_together is not None:
-            return self.put_together(samples)
+        if self.plan.batch_size is None:
+            return (self.options.collate_fn or default_convert)(samples[0])
+        if self.options.collate_fn is not None:
+            return self.options.collate_fn(samples)
         return collate_samples(samples, self.rules, allocate)
