@@ -96,3 +96,36 @@ def test_masks_are_not_kept_in_lossy_formats(extension):
 def test_extensions_that_are_none_are_refused(extension):
     with pytest.raises(OptionError):
         hr.field(extension)
+
+
+@pytest.mark.parametrize(
+    ("extension", "arguments"),
+    [
+        ("jpg", {"kind": "boxes"}),
+        ("jpg", {"kind": "label"}),
+        ("txt", {"kind": "image"}),
+        ("txt", {"kind": "boxes"}),
+        ("json", {"kind": "image"}),
+        ("cls", {"kind": "mask"}),
+        ("cls;jpg", {"kind": "label"}),
+    ],
+)
+def test_what_a_codec_cannot_hold_is_refused_with_what_it_can(extension, arguments):
+    with pytest.raises(OptionError, match=r"cannot be of kind.*accepted: kind 'value', or \w+"):
+        hr.field(extension, **arguments)
+
+
+@pytest.mark.parametrize("extension", ["jpg", "cls", "txt", "bin", "json;txt"])
+def test_paths_lead_into_structure_only(extension):
+    with pytest.raises(OptionError, match=r"no parts to choose from.*json, jsonl, npz, pt"):
+        hr.field(extension, get="a.b")
+
+
+def test_a_path_that_does_not_parse_is_told_where_it_is_written():
+    with pytest.raises(OptionError, match="character 8"):
+        hr.field("json", get="objects[x]")
+
+
+@pytest.mark.parametrize("kind", ["image", "mask", "text", "label", "value"])
+def test_extensions_without_a_codec_are_what_is_said(kind):
+    assert hr.field("thing", kind=kind).kind == kind
