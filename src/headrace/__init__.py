@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from headrace.datasets.field import Field, field
+    from headrace.datasets.file_dataset import FileDataset
     from headrace.datasets.padding import Pad
     from headrace.datasets.shard_dataset import ShardDataset
     from headrace.datasets.shard_writer import ShardWriter
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DataLoader",
     "Field",
+    "FileDataset",
     "HeadraceError",
     "Pad",
     "ShardDataset",
@@ -38,6 +40,7 @@ __version__ = "0.1.0"
 LAZY = {
     "DataLoader": "headrace.loader.data_loader",
     "Field": "headrace.datasets.field",
+    "FileDataset": "headrace.datasets.file_dataset",
     "HeadraceError": "headrace.errors",
     "Pad": "headrace.datasets.padding",
     "ShardDataset": "headrace.datasets.shard_dataset",

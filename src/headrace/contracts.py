@@ -100,6 +100,8 @@ class ValueColumn:
     """Values of one field that need no decoding (labels of a folder tree, columns of a list)."""
 
     values: Sequence[Any] | npt.NDArray[Any]
+    absent: I64 = field(default_factory=lambda: NO_ROWS)
+    """Rows that lack the field (their value says nothing), rising, shape (absent rows,)."""
 
 
 Column: TypeAlias = ByteColumn | ValueColumn

@@ -25,6 +25,7 @@ def test_names_are_these_and_sorted():
     names = [
         "DataLoader",
         "Field",
+        "FileDataset",
         "HeadraceError",
         "Pad",
         "ShardDataset",

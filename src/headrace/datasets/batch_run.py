@@ -22,16 +22,14 @@ class BatchRun:
     context: BatchContext
     faults: RowFaults
     documents: dict[tuple[str, ...], dict[int, Any]] = field(default_factory=dict)
-    """What codecs have made of the rows of fields that several leaves read: by extensions, then by row."""
+    """What codecs have made of the rows of fields that several leaves read: by their origin, then by row."""
 
     @classmethod
     def begin(cls, shape: SampleShape, columns: Mapping[str, Column], context: BatchContext) -> BatchRun:
         """A batch with the faults that its source has found, and those of fields that samples lack."""
         run = cls(columns=columns, context=context, faults=RowFaults(len(context.keys)))
         for entry in shape.entries:
-            column = columns[entry.name]
-            if isinstance(column, ByteColumn):
-                run.note_absent(column, entry.name)
+            run.note_absent(columns[entry.name], entry.name)
         return run
 
     def with_keys(self, keys: U64) -> BatchRun:
@@ -43,10 +41,13 @@ class BatchRun:
         """Rows of the batch."""
         return self.faults.num_rows
 
-    def note_absent(self, column: ByteColumn, name: str) -> None:
+    def note_absent(self, column: Column, name: str) -> None:
         """Notes the rows of a column that could not be had, and those that lack it where that is a fault."""
-        for row, error in column.faults.items():
-            self.faults.add(row, error, name)
+        for row, error in column.faults.items() if isinstance(column, ByteColumn) else ():
+            if isinstance(error, MissingFieldError):
+                self.note_missing(row, error, name)
+            else:
+                self.faults.add(row, error, name)
         for row in column.absent.tolist():
             self.note_missing(row, MissingFieldError("a sample lacks a field"), name)
 

@@ -23,6 +23,13 @@ class Entry:
     with the path where there is one (`json:objects[].bbox`), and a number from the second of that name on (`jpg#2`)."""
     field: Field
     """What it holds and how it is read."""
+    asked: tuple[str, ...] = ()
+    """What it was asked for by, where that is not its extensions: a column of a list."""
+
+    @property
+    def origin(self) -> tuple[str, ...]:
+        """Where it comes from: leaves of one origin read the same bytes."""
+        return self.asked or self.extensions
 
     @property
     def extensions(self) -> tuple[str, ...]:

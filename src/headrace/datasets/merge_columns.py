@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from headrace.contracts import I64, NO_ROWS, ByteColumn, Column, ValueColumn
+from headrace.datasets.values import python_values
 
 
 def merge_columns(pieces: Sequence[tuple[I64, Column]], num_rows: int) -> Column:
@@ -16,13 +17,24 @@ def merge_columns(pieces: Sequence[tuple[I64, Column]], num_rows: int) -> Column
         return pieces[0][1]
     if all(isinstance(column, ByteColumn) for _, column in pieces):
         return merge_bytes([(rows, column) for rows, column in pieces if isinstance(column, ByteColumn)], num_rows)
-    values: list[Any] = [None] * num_rows
+    return merge_values([(rows, column) for rows, column in pieces if isinstance(column, ValueColumn)], num_rows)
+
+
+def merge_values(pieces: Sequence[tuple[I64, ValueColumn]], num_rows: int) -> ValueColumn:
+    """One column of values; an array where all pieces have arrays of one type."""
+    if sum(len(rows) for rows, _ in pieces) < num_rows:
+        raise TypeError("a field holds bytes in one part and values in another")
+    arrays = [column.values for _, column in pieces if isinstance(column.values, np.ndarray)]
+    alike = len(arrays) == len(pieces) and len({array.dtype for array in arrays}) == 1
+    values: Any = np.empty(num_rows, dtype=arrays[0].dtype) if alike else [None] * num_rows
     for rows, column in pieces:
-        if not isinstance(column, ValueColumn):
-            raise TypeError("a field holds bytes in one part and values in another")
-        for row, value in zip(rows, column.values, strict=True):
+        if alike:
+            values[rows] = column.values
+            continue
+        for row, value in zip(rows.tolist(), python_values(column.values), strict=True):
             values[row] = value
-    return ValueColumn(values=values)
+    absent = np.sort(np.concatenate([NO_ROWS, *(rows[column.absent] for rows, column in pieces)]))
+    return ValueColumn(values=values, absent=absent)
 
 
 def merge_bytes(pieces: Sequence[tuple[I64, ByteColumn]], num_rows: int) -> ByteColumn:

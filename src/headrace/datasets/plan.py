@@ -120,7 +120,7 @@ def _plan_views(shape: SampleShape, views: ViewTransforms, options: DecodeOption
 
 def _places(shape: SampleShape) -> dict[str, int]:
     """Where fields are, by their names and extensions."""
-    places = {ext: place for place, entry in enumerate(shape.entries) for ext in entry.extensions}
+    places = {ext: place for place, entry in enumerate(shape.entries) for ext in (*entry.extensions, *entry.asked)}
     return places | {entry.name: place for place, entry in enumerate(shape.entries)}
 
 

@@ -31,11 +31,11 @@ class SampleProgram:
         programs = {one: PlanProgram(one, image_leaves(one, pool, recorder)) for one in dict.fromkeys(plans)}
         self.parts = [programs[one] for one in plans]
         """The program of each view; one where there are no views."""
-        uses = Counter(entry.extensions for entry in plan.shape.entries)
+        uses = Counter(entry.origin for entry in plan.shape.entries)
         self.values = [
             None
             if place in plan.images
-            else ValueLeaf(entry, plan.calls.get(place), plan.options, shares=uses[entry.extensions] > 1)
+            else ValueLeaf(entry, plan.calls.get(place), plan.options, shares=uses[entry.origin] > 1)
             for place, entry in enumerate(plan.shape.entries)
         ]
 

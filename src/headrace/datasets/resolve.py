@@ -9,8 +9,10 @@ from torch.utils.data import ConcatDataset, Subset
 
 from headrace.contracts import BatchSource, ImageLimits, Missing, OnError
 from headrace.datasets.fields import SampleShape
+from headrace.datasets.file_dataset import FileDataset
 from headrace.datasets.image_folder import SHAPE, folder_source, folder_transform, is_plain_image_folder
 from headrace.datasets.shard_dataset import ShardDataset
+from headrace.datasets.source_dataset import SourceDataset
 from headrace.datasets.views import JoinedSource, SelectedSource
 
 
@@ -31,8 +33,8 @@ class Resolved:
 
 def resolve(dataset: object) -> Resolved | str:
     """The batch source of a dataset, or the reason why it has none."""
-    if type(dataset) is ShardDataset:
-        return _shards(dataset)
+    if isinstance(dataset, SourceDataset) and type(dataset) in (ShardDataset, FileDataset):
+        return _own(dataset)
     if is_plain_image_folder(dataset):
         return Resolved(source=folder_source(dataset), shape=SHAPE, transform=folder_transform(dataset))
     if type(dataset) is Subset:
@@ -45,7 +47,7 @@ def resolve(dataset: object) -> Resolved | str:
     return f"{type(dataset).__name__} has a __getitem__ of its own"
 
 
-def _shards(dataset: ShardDataset) -> Resolved:
+def _own(dataset: SourceDataset) -> Resolved:
     return Resolved(
         source=dataset.source,
         shape=dataset.shape,
@@ -54,7 +56,7 @@ def _shards(dataset: ShardDataset) -> Resolved:
         on_error=dataset.on_error,
         allow_pickle=dataset.allow_pickle,
         limits=dataset.limits,
-        sharded=True,
+        sharded=isinstance(dataset, ShardDataset),
     )
 
 

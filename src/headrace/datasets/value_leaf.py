@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from headrace import codecs
-from headrace.contracts import ByteColumn
+from headrace.contracts import ByteColumn, ValueColumn
 from headrace.datasets.batch_run import BatchRun
 from headrace.datasets.field_reader import FieldReader
 from headrace.datasets.fields import Entry
@@ -48,9 +48,9 @@ class ValueLeaf:
     def _values(self, batch: BatchRun) -> Values:
         column = batch.columns[self.entry.name]
         if not isinstance(column, ByteColumn):
-            if self.reader.passes(column.values):
+            if self.reader.passes(column.values) and not len(column.absent):
                 return column.values
-            return self._each(batch, enumerate(python_values(column.values)), self.reader.value)
+            return self._each(batch, self._given(column), self.reader.value)
         if self.holds_integers:
             numbers = codecs.decode_integers(column)
             if numbers is not None and self.reader.passes(numbers):
@@ -58,6 +58,11 @@ class ValueLeaf:
         if self.shares:
             return self._each(batch, self._documents(column, batch), self.reader.value)
         return self._each(batch, self._present(column), lambda one: self.reader.read(*one))
+
+    def _given(self, column: ValueColumn) -> Iterator[tuple[int, Any]]:
+        """Each row that has a value, and the value."""
+        absent = set(column.absent.tolist())
+        yield from ((row, value) for row, value in enumerate(python_values(column.values)) if row not in absent)
 
     def _present(self, column: ByteColumn) -> Iterator[tuple[int, tuple[str, bytes]]]:
         """Each row that has the field: its extension and its bytes."""
@@ -68,12 +73,12 @@ class ValueLeaf:
 
     def _documents(self, column: ByteColumn, batch: BatchRun) -> Iterable[tuple[int, Any]]:
         """What the codec makes of each row that has the field, made by the first leaf that asks."""
-        found = batch.documents.get(self.entry.extensions)
+        found = batch.documents.get(self.entry.origin)
         if found is None:
             present = self._present(column)
             made = self._each(batch, present, lambda one: Document(self.reader.document(*one)))
             found = {row: one.value for row, one in enumerate(made) if isinstance(one, Document)}
-            batch.documents[self.entry.extensions] = found
+            batch.documents[self.entry.origin] = found
         return found.items()
 
     def _each(self, batch: BatchRun, given: Iterable[tuple[int, Any]], make: Callable[[Any], Any]) -> list[Any]:

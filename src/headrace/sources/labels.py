@@ -35,15 +35,27 @@ class LabelNumbers:
         Raises:
             SourceError: A row without a label, or a label that is neither, naming the line.
         """
-        code_of, codes = self.code_of, np.empty(len(values), dtype=np.int64)
-        for row, value in enumerate(values):
-            if value is None or value == "" or isinstance(value, bool) or not isinstance(value, int | str):
-                raise SourceError(
-                    "not a label", got=repr(value), accepted="an integer or a class name",
-                    path=self.path, line=lines[row], column=self.column, remedy=self.remedy,
-                )  # fmt: skip
-            codes[row] = code_of.setdefault(value, len(code_of))
-        self.pieces.append(codes)
+        if any(issubclass(kind, np.generic) for kind in set(map(type, values))):
+            values = [value.item() if isinstance(value, np.generic) else value for value in values]
+        if not set(map(type, values)) <= {int, str} or "" in values:
+            raise self.not_a_label(values, lines)
+        code_of = self.code_of
+        for value in dict.fromkeys(values):
+            code_of.setdefault(value, len(code_of))
+        self.pieces.append(np.fromiter(map(code_of.__getitem__, values), dtype=np.int64, count=len(values)))
+
+    def not_a_label(self, values: Sequence[Any], lines: Sequence[int]) -> SourceError:
+        """The error of the first row that has no label."""
+        row = next(row for row, value in enumerate(values) if type(value) not in (int, str) or value == "")
+        return SourceError(
+            "not a label",
+            got=repr(values[row]),
+            accepted="an integer or a class name",
+            path=self.path,
+            line=lines[row],
+            column=self.column,
+            remedy=self.remedy,
+        )
 
     def finish(self) -> tuple[I64, tuple[str, ...] | None]:
         """Class numbers, shape (rows,), and the class names where the column holds names.

@@ -20,6 +20,12 @@ def split_last(name: str, dots: Dots) -> tuple[str, str] | None:
     return (stem.replace(".", "_") if dots == "replace" else stem), extension.lower()
 
 
+def split_path(path: str) -> tuple[str, str]:
+    """A path before and from the last dot of its base name: `a/b.tar.gz` is (`a/b.tar`, `.gz`), `a/.b` has no end."""
+    stem, dot, end = path.rpartition(".")
+    return (stem, f".{end}") if dot and "/" not in end and stem and stem[-1] != "/" else (path, "")
+
+
 def split_first(name: str, dots: Dots) -> tuple[str, str] | None:
     """(stem, lower-case field) of a sibling file as shards group them: `a.seg.png` is field `seg.png` of `a`."""
     if dots == "replace":

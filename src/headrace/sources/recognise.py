@@ -80,8 +80,17 @@ def sub_folders(path: str) -> list[str]:
         if len(found) > NUM_LOOKED_AT:
             break
         with os.scandir(folder) as entries:
-            found.extend(sorted(entry.path for entry in entries if entry.is_dir() and not entry.name.startswith(".")))
+            shown = sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda entry: entry.path)
+            found.extend(entry.path for entry in shown if entry.is_dir() and not leads_up(entry))
     return found[1:]
+
+
+def leads_up(entry: os.DirEntry[str]) -> bool:
+    """Whether a folder is a link to one that it lies in."""
+    if not entry.is_symlink():
+        return False
+    place, target = Path(entry.path).parent.resolve(), Path(entry.path).resolve()
+    return place.is_relative_to(target)
 
 
 def is_image(name: str) -> bool:

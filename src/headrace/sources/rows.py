@@ -9,13 +9,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.errors import SourceError, StorageError
+
+if TYPE_CHECKING:
+    from _csv import Reader as CsvReader
 
 EXTENSIONS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 CHUNK_ROWS = 4096
 """Rows that are at hand together: enough to make the cost of a chunk small, few enough for any list's memory."""
+
+CHUNK_OBJECTS = 256
+"""The same where a row is an object. Many objects that live at once make Python's collector look through all others
+again and again: in a process that has imported torch, three times the time of the reading itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +64,7 @@ def in_chunks(rows: Iterable[Any], what: str) -> Iterator[Chunk]:
         SourceError: A row that is no mapping of names to values, with its number.
     """
     numbered = enumerate(rows, 1)
-    while chunk := list(islice(numbered, CHUNK_ROWS)):
+    while chunk := list(islice(numbered, CHUNK_OBJECTS)):
         for number, row in chunk:
             if not isinstance(row, Mapping) or not all(isinstance(name, str) for name in row):
                 raise SourceError(
@@ -89,38 +96,43 @@ def read_csv(path: str) -> Iterator[Chunk]:
                 raise SourceError("the list is empty", path=path, accepted="a header line with column names")
             if len(set(header)) != len(header):
                 raise SourceError("two columns of the list have one name", got=", ".join(header), path=path, line=1)
-            following = ((reader.line_num, values) for values in reader if values)
-            chunk = list(islice(following, CHUNK_ROWS))
-            while True:
-                yield csv_chunk(header, chunk, path)
-                chunk = list(islice(following, CHUNK_ROWS))
-                if not chunk:
-                    break
+            yield from csv_chunks(header, reader, path)
         except csv.Error as error:
             raise SourceError("not CSV", got=str(error), path=path, line=reader.line_num) from error
 
 
-def csv_chunk(header: Sequence[str], rows: Sequence[tuple[int, list[str]]], path: str) -> Chunk:
-    """Lines as columns."""
-    for line, values in rows:
+def csv_chunks(header: Sequence[str], reader: CsvReader, path: str) -> Iterator[Chunk]:
+    """Lines as columns. Only strings are kept, one after another, of which every n-th belongs to a column."""
+    flat, lines, num_read = list[str](), list[int](), 0
+    for values in reader:
+        if not values:
+            continue
         if len(values) != len(header):
             raise SourceError(
                 f"a line of {len(values)} values under a header of {len(header)}",
                 path=path,
-                line=line,
+                line=reader.line_num,
                 remedy="Put values that hold the separator in double quotes.",
             )
-    columns: Iterable[Sequence[str]] = (
-        zip(*(values for _, values in rows), strict=True) if rows else ((),) * len(header)
-    )
-    return Chunk(lines=[line for line, _ in rows], columns=dict(zip(header, columns, strict=True)))
+        flat += values
+        lines.append(reader.line_num)
+        if len(lines) == CHUNK_ROWS:
+            yield csv_chunk(header, flat, lines)
+            flat, lines, num_read = [], [], num_read + CHUNK_ROWS
+    if lines or not num_read:
+        yield csv_chunk(header, flat, lines)
+
+
+def csv_chunk(header: Sequence[str], flat: Sequence[str], lines: Sequence[int]) -> Chunk:
+    """Rows whose values lie one after another."""
+    return Chunk(lines=lines, columns={name: flat[place :: len(header)] for place, name in enumerate(header)})
 
 
 def read_json_lines(path: str) -> Iterator[Chunk]:
     """Rows of JSON objects, one a line."""
     with Path(path).open(encoding="utf-8-sig") as text:
         following = ((line, json_row(line, content, path)) for line, content in enumerate(text, 1) if content.strip())
-        while chunk := list(islice(following, CHUNK_ROWS)):
+        while chunk := list(islice(following, CHUNK_OBJECTS)):
             yield by_column([line for line, _ in chunk], [row for _, row in chunk])
 
 

@@ -37,6 +37,13 @@ def test_names(name, kind):
     assert recognise(name)[0] == kind
 
 
+def test_links_that_lead_up_are_not_followed(tree):
+    folder = tree({"a/1.jpg": b"x"})
+    (folder / "a" / "up").symlink_to(folder)
+    (folder / "b").symlink_to(folder / "a")
+    assert recognise(str(folder))[0] == "image-folder"
+
+
 def test_what_is_nothing_is_named(tree, tmp_path):
     with pytest.raises(SourceError, match=r"gone.*Name a folder"):
         recognise(str(tmp_path / "gone"))
