@@ -21,9 +21,9 @@ def with_classes(shape: SampleShape, names: tuple[str, ...] | None) -> SampleSha
     if names is None:
         asked = next(entry.field.asked for entry in shape.entries if entry.field.classes == "auto")
         raise OptionError(
-            "classes='auto' finds no class names in the dataset index",
+            "classes='auto' finds no class names in the dataset",
             accepted="an index.json that holds them, a list of names, or a dict",
-            remedy=f"`headrace index SHARDS --classes '{asked}'` finds and keeps them",
+            remedy=f"Shards: `headrace index SHARDS --classes '{asked}'` finds and keeps them",
         )
     return replace(shape, entries=tuple(map(_named(names), shape.entries)))
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from headrace.contracts import ImageLimits, Missing
+from headrace.datasets.class_names import names_of_labels, with_classes
 from headrace.datasets.fields import FieldsArgument
 from headrace.datasets.file_source import FileSource
 from headrace.datasets.files.leaves import leaves_of
@@ -74,6 +75,10 @@ class FileDataset(SourceDataset):
         )
         self.table = open_table(source, kind, wanted, per)
         shape, leaves = leaves_of(fields, self.table.facts)
+        shape = with_classes(shape, self.table.facts.classes)
+        self.classes = names_of_labels(shape, self.table.facts.classes)
+        """Class names in the order of their labels: those that the label field is given, otherwise those of the source;
+        None where neither has any."""
         files = FileSource(self.table, leaves)
         probe(files, missing)
         super().__init__(
@@ -85,11 +90,6 @@ class FileDataset(SourceDataset):
             allow_pickle=allow_pickle,
             limits=limits,
         )
-
-    @property
-    def classes(self) -> Sequence[str] | None:
-        """Class names in the order of their labels, where the source names them."""
-        return self.table.facts.classes
 
     def __repr__(self) -> str:
         """How much of what."""

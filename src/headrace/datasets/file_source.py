@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from headrace._base.open_files import OPEN_FILES
 from headrace.contracts import I32, I64, U64, Allocate, ByteColumn, Column, Layout, SampleName, ValueColumn
-from headrace.datasets.files.leaves import FileLeaf, Leaf
+from headrace.datasets.files.leaves import FileLeaf, Leaf, ValueLeafFacts
 from headrace.datasets.files.table import FileTable
 from headrace.errors import MissingFieldError, StorageError
 from headrace.storage import ArenaRead, read_files
@@ -88,8 +88,7 @@ class FileSource:
                 columns[leaf.name] = _column(leaf, chosen[leaf.name], read, lost, first, len(ids))
                 first += len(chosen[leaf.name].paths)
             else:
-                values = self.table.values(leaf.column)
-                columns[leaf.name] = ValueColumn(values=values.take(ids), absent=values.absent_of(ids))
+                columns[leaf.name] = self._values(leaf, ids)
         return columns
 
     def names(self, ids: I64) -> Sequence[SampleName]:
@@ -110,6 +109,14 @@ class FileSource:
             paths.update(zip(rows.tolist(), files.paths(ids[rows]), strict=True))
         rows = np.flatnonzero(choices >= 0)
         return Chosen(rows=rows, choices=choices[rows], paths=[paths[row] for row in rows.tolist()])
+
+    def _values(self, leaf: ValueLeafFacts, ids: I64) -> ValueColumn:
+        """A column of values."""
+        values = self.table.values(leaf.column)
+        taken = values.take(ids)
+        if leaf.names is not None:
+            taken = [leaf.names[number] for number in taken]
+        return ValueColumn(values=taken, absent=values.absent_of(ids))
 
     def _read(self, paths: Sequence[bytes], allocate: Allocate) -> tuple[Read, Mapping[int, MissingFieldError]]:
         """The bytes of files, and those that a list names and that are not there, by place."""

@@ -17,6 +17,7 @@ from torchvision.transforms import v2
 import headrace as hr
 from headrace.errors import (
     CorruptImageError,
+    LabelError,
     MissingFieldError,
     OptionError,
     SourceError,
@@ -300,6 +301,30 @@ def test_identity_is_of_names_and_labels_not_of_places(photographs, tmp_path):
     assert one.source.identity() != identities[0]
     fewer = hr.FileDataset([{"path": name, "label": 1} for name in names], root=photographs, fields=("path", "label"))
     assert one.source.identity() == fewer.source.identity()
+
+
+def test_labels_by_names_and_numbers_of_ones_own(captions):
+    path, names = captions
+    first, *others = sorted({name.split("/")[0] for name in names})
+    own = [*others, first]
+    dataset = hr.FileDataset(path, fields=hr.field("cls", classes=own))
+    assert list(dataset.classes) == own
+    assert [own[label] for label in next(iter(hr.DataLoader(dataset, 20))).tolist()] == [n.split("/")[0] for n in names]
+    auto = hr.FileDataset(path, fields=hr.field("class", classes="auto"))
+    assert auto.classes == (first, *others)
+    assert auto[0] == 0
+    with pytest.raises(LabelError, match=r"no class has.*field=cls"):
+        next(iter(hr.DataLoader(hr.FileDataset(path, fields=hr.field("cls", classes=others)), 20)))
+    with pytest.raises(OptionError, match="finds no class names"):
+        hr.FileDataset([{"path": "x.jpg", "y": 1}], missing="none", labels="y", fields=hr.field("y", classes="auto"))
+
+
+def test_parts_of_columns_by_a_path():
+    rows = [{"path": "x", "notes": {"boxes": [[0, 0, 1 + n, 2]] * n, "text": f"t{n}"}} for n in range(4)]
+    fields = (hr.field("notes", get="boxes[]", kind="boxes", format="XYWH"), hr.field("notes", get="text", kind="text"))
+    boxes, texts = next(iter(hr.DataLoader(hr.FileDataset(rows, fields=fields), 4, collate={0: "list"})))
+    assert [len(one) for one in boxes] == [0, 1, 2, 3]
+    assert list(texts) == ["t0", "t1", "t2", "t3"]
 
 
 # What is wrong with sources

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 import headrace as hr
 from headrace._base.open_files import OPEN_FILES, OpenFiles
 from headrace.datasets.fields import parse_fields
-from headrace.datasets.file_source import FileSource
 from headrace.datasets.shard_source import ShardSource
 from headrace.errors import ShardError, StorageError
 from headrace.shards import DatasetIndex
@@ -70,16 +69,28 @@ def test_samples_of_shards(ids, most, folder):
     assert OPEN_FILES.num_in_use == 0
 
 
+def listed(paths):
+    return hr.FileDataset([{"path": path} for path in paths], fields={"file": "path"}, missing="skip").source
+
+
 @given(ids=st.lists(st.integers(0, 9), max_size=20), most=st.integers(1, 5))
 def test_loose_files(ids, most, files):
-    source = FileSource(files, range(10), root="", field="file", label_field="label")
+    source = listed(files)
     assert fetched(source, ids, most) == fetched(source, ids, 1000)
     assert fetched(source, ids, most) == {"file": ([f"file {i}".encode() * i for i in ids], None, [])}
 
 
-def test_a_file_that_is_gone_is_named(files, tmp_path):
-    source = FileSource([*files, str(tmp_path / "gone")], range(11), root="", field="file", label_field="label")
-    with pytest.raises(StorageError, match="gone"):
+@given(ids=st.lists(st.integers(0, 12), max_size=20), most=st.integers(1, 5))
+def test_loose_files_of_which_some_are_gone(ids, most, files):
+    source = listed([*files, "gone1", "gone2", "gone3"])
+    there = [f"file {i}".encode() * i if i < 10 else None for i in ids]
+    assert fetched(source, ids, most) == {"file": (there, None, [row for row, i in enumerate(ids) if i > 9])}
+
+
+def test_a_file_that_cannot_be_read_is_named(files, tmp_path):
+    (tmp_path / "folder").mkdir()
+    source = listed([*files, str(tmp_path / "folder")])
+    with pytest.raises(StorageError, match="folder"):
         fetched(source, list(range(11)), 3)
     assert OPEN_FILES.num_in_use == 0
 

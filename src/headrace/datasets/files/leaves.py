@@ -42,6 +42,8 @@ class ValueLeafFacts:
 
     name: str
     column: ColumnFacts
+    names: tuple[str, ...] | None = None
+    """Names that stand for the numbers of the column, where the caller has numbers of his own for them."""
 
 
 Leaf: TypeAlias = FileLeaf | ValueLeafFacts
@@ -79,7 +81,8 @@ def resolve(entry: Entry, facts: TableFacts) -> tuple[Entry, Leaf]:
         if column is not None and column.role == "values":
             if len(entry.extensions) > 1:
                 raise mixed(entry, facts)
-            return value_entry(entry, column, facts), ValueLeafFacts(name=entry.name, column=column)
+            names = facts.classes if column.name == facts.label and has_own_numbers(entry) else None
+            return value_entry(entry, column, facts), ValueLeafFacts(name=entry.name, column=column, names=names)
         columns = [column] if column is not None else [one for one in facts.columns if one.role == "files"]
         for one in columns:
             taken = [end for end in one.extensions if column is not None or end == asked]
@@ -114,6 +117,11 @@ def kind(entry: Entry, names: Sequence[str]) -> FieldKind:
     """What a leaf is to a transform: what was said, or what its files are; a column `mask` of PNGs holds masks."""
     said = entry.field.kind != "value" or entry.field.get is not None
     return entry.field.kind if said else kind_of_extensions(name.lower() for name in names)
+
+
+def has_own_numbers(entry: Entry) -> bool:
+    """Whether a label field says itself which number a name has."""
+    return entry.field.classes is not None and entry.field.classes != "auto"
 
 
 def value_entry(entry: Entry, column: ColumnFacts, facts: TableFacts) -> Entry:
