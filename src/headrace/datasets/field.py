@@ -88,7 +88,7 @@ def field(
     """
     names = parse_extensions(extensions)
     known = _kind(names, kind, get, format, classes)
-    _check_codecs(names, known, get)
+    check_codecs(names, known, get, may_be_columns=True)
     if format is not None and (known != "boxes" or format not in get_args(BoxFormat)):
         raise OptionError(
             f"a field of kind {known!r} has no such format", got=repr(format), accepted="XYXY, XYWH, CXCYWH for boxes"
@@ -185,9 +185,22 @@ def _kind(
     return "value" if get is not None else kind_of_extensions(names)
 
 
-def _check_codecs(names: tuple[str, ...], kind: FieldKind, get: str | None) -> None:
+def check_codecs(names: tuple[str, ...], kind: FieldKind, get: str | None, *, may_be_columns: bool = False) -> None:
+    """Refuses what the codecs of some extensions never hold.
+
+    Args:
+        names: Extensions.
+        kind: What the field is to be.
+        get: Path of the part that is wanted.
+        may_be_columns: Whether a name without a codec may be a column of a list, which can hold anything.
+
+    Raises:
+        OptionError: One of them holds no such thing, or nothing with parts.
+    """
     for name in names:
         held = codecs.kind_of(name)
+        if held == "bytes" and may_be_columns:
+            continue
         if get is not None and held not in STRUCTURED:
             raise OptionError(
                 f"get= has no parts to choose from in a field `{name}`", got=repr(get), accepted="json, jsonl, npz, pt"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from headrace.datasets.field import Field, FieldKind, field
+from headrace.datasets.field import Field, FieldKind, check_codecs, field
 from headrace.errors import OptionError
 
 Shape: TypeAlias = Literal["bare", "tuple", "dict"]
@@ -124,4 +124,6 @@ def _checked(shape: SampleShape, known: Sequence[str]) -> SampleShape:
                 accepted=f"fields of these shards: {', '.join(known)}",
                 remedy="`headrace info SHARDS` lists them",
             )
+        if known:
+            check_codecs(entry.extensions, entry.kind, entry.field.get)
     return shape

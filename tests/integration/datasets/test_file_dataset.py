@@ -319,6 +319,13 @@ def test_labels_by_names_and_numbers_of_ones_own(captions):
         hr.FileDataset([{"path": "x.jpg", "y": 1}], missing="none", labels="y", fields=hr.field("y", classes="auto"))
 
 
+def test_a_column_called_like_an_extension_is_what_the_list_has():
+    rows = [{"path": "x", "id": "b7", "text": 3.5, "class": 1}]
+    dataset = hr.FileDataset(rows, fields=("id", "text"))
+    assert dataset[0] == ("b7", 3.5)
+    assert hr.FileDataset(rows, fields={"a": "id", "b": "cls"})[0] == {"a": "b7", "b": 1}
+
+
 def test_parts_of_columns_by_a_path():
     rows = [{"path": "x", "notes": {"boxes": [[0, 0, 1 + n, 2]] * n, "text": f"t{n}"}} for n in range(4)]
     fields = (hr.field("notes", get="boxes[]", kind="boxes", format="XYWH"), hr.field("notes", get="text", kind="text"))
@@ -436,6 +443,8 @@ def test_fields_that_are_not_there(photographs, siblings):
         hr.FileDataset(photographs, fields=("jpg", "seg.png"))
     with pytest.raises(OptionError, match=r"no field 'cls'.*jpg, json, seg\.png, txt"):
         hr.FileDataset(siblings, fields=("jpg", "cls"))
+    with pytest.raises(OptionError, match="cannot be of kind 'boxes'"):
+        hr.FileDataset(photographs, fields=hr.field("image", kind="boxes"))
     with pytest.raises(OptionError, match="alternatives are for files"):
         hr.FileDataset(photographs, fields=("jpg;label",))
     with pytest.raises(OptionError, match=r"root= is for lists"):

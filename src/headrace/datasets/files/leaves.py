@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from headrace.contracts import I32
-from headrace.datasets.field import Field, FieldKind, field, kind_of_extensions
+from headrace.datasets.field import Field, FieldKind, check_codecs, field, kind_of_extensions
 from headrace.datasets.fields import Entry, FieldsArgument, SampleShape, parse_fields
 from headrace.datasets.files.columns import ColumnFacts, TableFacts
 from headrace.errors import OptionError
@@ -60,10 +60,27 @@ def leaves_of(fields: FieldsArgument, facts: TableFacts) -> tuple[SampleShape, t
     Raises:
         OptionError: An entry that no column and no file has.
     """
-    asked = parse_fields(fields if fields is not None else {name: as_field(name) for name in facts.names}, ())
+    asked = parse_fields(by_column(fields, facts), ())
     found = [resolve(entry, facts) for entry in asked.entries]
     shape = SampleShape(shape=asked.shape, entries=tuple(entry for entry, _ in found))
     return shape, tuple(leaf for _, leaf in found)
+
+
+def by_column(fields: FieldsArgument, facts: TableFacts) -> FieldsArgument:
+    """The fields with names of columns of values in the place of what would be extensions: `id` need be no number."""
+
+    def one(asked: Any) -> Any:
+        column = facts.column(asked) if isinstance(asked, str) else None
+        plain = column is not None and column.role == "values" and column.name != facts.label
+        return as_field(asked) if plain else asked
+
+    if fields is None:
+        return {name: one(name) for name in facts.names}
+    if isinstance(fields, Mapping):
+        return {name: one(asked) for name, asked in fields.items()}
+    if isinstance(fields, Sequence) and not isinstance(fields, str):
+        return tuple(map(one, fields))
+    return one(fields)  # type: ignore[no-any-return]
 
 
 def as_field(column: str) -> Field:
@@ -97,6 +114,7 @@ def resolve(entry: Entry, facts: TableFacts) -> tuple[Entry, Leaf]:
         parts=tuple(file_part(column, taken, extensions) for column, taken in parts),
         num_choices=len(extensions),
     )
+    check_codecs(tuple(extensions), kind(entry, kinds), entry.field.get)
     held = replace(entry.field, extensions=tuple(extensions), kind=kind(entry, kinds))
     return replace(entry, field=held, asked=entry.extensions), leaf
 
