@@ -9,6 +9,7 @@ void bind_io(nanobind::module_& module);
 void bind_reads(nanobind::module_& module);
 void bind_kernel(nanobind::module_& module);
 void bind_resample(nanobind::module_& module);
+void bind_masks(nanobind::module_& module);
 void bind_text(nanobind::module_& module);
 void bind_random(nanobind::module_& module);
 }  // namespace headrace

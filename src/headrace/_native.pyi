@@ -258,6 +258,27 @@ def run_pixels(
 ) -> BatchReport:
     """The same from RGB pixels (uint8, HWC, `strides` bytes from one row of pixels to the next)."""
 
+def move_masks(
+    addresses: npt.NDArray[np.uint64],
+    sizes: npt.NDArray[np.int64],
+    crops: npt.NDArray[np.int64],
+    resized: npt.NDArray[np.int64],
+    windows: npt.NDArray[np.int64],
+    flips: npt.NDArray[np.uint8],
+    out: npt.NDArray[Any],
+) -> None:
+    """Moves masks of one channel, contiguous and of the type of `out`, into `out` of shape (masks, height, width).
+
+    Args:
+        addresses: Of each mask, shape (masks,).
+        sizes: Height and width of each mask, shape (masks, 2).
+        crops: Top, left, height and width that are cut out first, shape (masks, 4).
+        resized: Height and width that the crop is resized to, by torch's rule of nearest neighbours, shape (masks, 2).
+        windows: Top, left, height and width that are kept of that, the size of `out`, shape (masks, 4).
+        flips: Whether the window is mirrored, shape (masks,).
+        out: C-contiguous, elements of 1, 2, 4 or 8 bytes.
+    """
+
 def decode_full(
     pool: Pool,
     addresses: npt.NDArray[np.uint64],

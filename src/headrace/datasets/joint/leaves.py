@@ -10,12 +10,11 @@ import torch
 
 from headrace.contracts import Bools
 from headrace.datasets.batch_run import BatchRun
-from headrace.datasets.field import FieldKind
 from headrace.datasets.fields import SampleShape
 from headrace.datasets.values import python_values
-from headrace.errors import SampleError, TransformError
+from headrace.errors import TransformError
 from headrace.recipes.joint import SampleForm
-from headrace.recipes.joint.members import as_member, canvas_of, size_of, wrapped
+from headrace.recipes.joint.members import canvas_of, size_of, wrapped
 from headrace.recipes.op import Op
 from headrace.recipes.reference import apply_ops
 
@@ -35,27 +34,13 @@ class JointLeaves:
         self.main = self.names[form.images[0] if form.images else 0]
         """The leaf that faults of the transform are noted under."""
 
-    def tensors(self, batch: BatchRun, values: Sequence[Any]) -> dict[int, list[Any]]:
-        """The leaves that are no images, members as tensors; a fault where one is nothing of the kind.
-
-        Arrays and labels become tensors too: torchvision's ToImage takes every array for an image, and its transforms
-        of boxes want labels as tensors.
-        """
-        leaves = {
-            place: [plain_leaf(value, self.shape.entries[place].kind) for value in python_values(column)]
+    def columns(self, values: Sequence[Any]) -> dict[int, list[Any]]:
+        """The leaves that are no images, by place; arrays as tensors, since ToImage takes every array for an image."""
+        return {
+            place: [as_tensor(value) for value in python_values(column)]
             for place, column in enumerate(values)
             if column is not None
         }
-        for place, member in self.form.members.items():
-            column = leaves[place]
-            for row, value in enumerate(column):
-                if value is None or row in batch.faults:
-                    continue
-                try:
-                    column[row] = as_member(value, member)
-                except SampleError as error:
-                    batch.faults.add(row, error, self.names[place])
-        return leaves
 
     def through(self, ops: Sequence[Op], parts: Sequence[Any], form: SampleForm, key: int) -> list[Any]:
         """The leaves that torchvision's own transforms make of those of one row.
@@ -96,11 +81,9 @@ class JointLeaves:
         return None
 
 
-def plain_leaf(value: Any, kind: FieldKind) -> Any:
-    """A leaf that does not move, as torchvision's transforms are used to it."""
-    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
-        return torch.from_numpy(value)
-    return torch.tensor(value) if kind == "label" and isinstance(value, list) else value
+def as_tensor(value: Any) -> Any:
+    """An array of numbers as a tensor over the same memory; anything else as it is."""
+    return torch.from_numpy(value) if isinstance(value, np.ndarray) and value.dtype.kind in "biuf" else value
 
 
 def size_text(value: Any) -> str:

@@ -46,7 +46,7 @@ class JointPrefix:
             found = self._redone(batch, columns, row)
             return None if found is None else {place: delivered(value) for place, value in found.items()}
 
-        return move_rows(self.span, self.leaves.form, made, params, alive_rows(batch), redo)
+        return move_rows(self.span, self.leaves.form, made, params, alive_rows(batch), redo, batch.context.allocate)
 
     def run_apart(
         self, batch: BatchRun, columns: Leaves, rows: I64, images: Sequence[list[Any]], params: Sequence[I32]
@@ -70,7 +70,7 @@ class JointPrefix:
                 found = self._redone(batch, columns, numbers[at])
                 return None if found is None else {place: pure(value) for place, value in found.items()}
 
-            made = move_rows(self.span, self.leaves.form, made, reports, alive, redo)
+            made = move_rows(self.span, self.leaves.form, made, reports, alive, redo, batch.context.allocate)
         return [made[place] for place in range(len(made))]
 
     def _redone(self, batch: BatchRun, columns: Leaves, row: int) -> dict[int, Any] | None:

@@ -46,7 +46,7 @@ class JointProgram:
             batch: The batch.
             values: All leaves that are no images, decoded; None in the place of images.
         """
-        columns = self.leaves.tensors(batch, values)
+        columns = self.leaves.columns(values)
         made = self._run_whole(batch, columns)
         if made is None:
             samples = self._run_apart(batch, columns)

@@ -91,7 +91,7 @@ class JointSuffix:
         images, params = kernel
         form, usual = found
         made = {place: [pure(value) for value in column] for place, column in columns.items()}
-        return move_rows(self.span, form, made | images, params, alive, redo, usual=usual)
+        return move_rows(self.span, form, made | images, params, alive, redo, batch.context.allocate, usual=usual)
 
     def _by_kernel(
         self, batch: BatchRun, columns: Mapping[int, Any], rows: I64, alive: Bools

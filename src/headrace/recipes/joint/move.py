@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from headrace.contracts import I64
+from headrace.contracts import I64, Allocate
 from headrace.recipes.joint.boxes import Boxes, join_boxes, move_boxes
 from headrace.recipes.joint.masks import move_masks
 from headrace.recipes.joint.placement import Placement
@@ -21,7 +21,11 @@ Column = Sequence[Any] | torch.Tensor
 
 
 def move_members(
-    steps: Sequence[MemberStep], form: SampleForm, leaves: Mapping[int, Sequence[Any]], placement: Placement
+    steps: Sequence[MemberStep],
+    form: SampleForm,
+    leaves: Mapping[int, Sequence[Any]],
+    placement: Placement,
+    allocate: Allocate,
 ) -> dict[int, Column]:
     """Does the steps of a span to the members of regular rows.
 
@@ -30,6 +34,7 @@ def move_members(
         form: The sample.
         leaves: Members and labels by place, one a row of the placement.
         placement: Where the images went.
+        allocate: Where the memory of masks comes from.
 
     Returns:
         The members, and the labels where boxes were sanitised, by place; masks of one size as one tensor.
@@ -37,7 +42,7 @@ def move_members(
     moved: dict[int, Column] = {}
     for place, member in form.members.items():
         if member.kind == "mask":
-            moved[place] = retyped(move_masks(leaves[place], placement), steps)
+            moved[place] = retyped(move_masks(leaves[place], placement, allocate), steps)
         elif member.kind == "keypoints":
             moved[place] = move_point_leaf(leaves[place], steps, placement)
         else:

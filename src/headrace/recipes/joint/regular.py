@@ -35,7 +35,7 @@ def regular_rows(
     Args:
         span: What is done.
         form: The sample.
-        leaves: Members as `as_member` gives them and labels, by place, one a row.
+        leaves: Members as tensors, and labels, by place, one a row.
         params: Of each image leaf, what the kernel reports (`BatchReport.params`), shape (rows, 8).
         placement: Where the first image went.
     """

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 
-from headrace.contracts import I32, Bools
+from headrace.contracts import I32, Allocate, Bools
 from headrace.recipes.joint.move import Column, move_members
 from headrace.recipes.joint.placement import placement_of
 from headrace.recipes.joint.regular import regular_rows
@@ -26,6 +26,7 @@ def move_rows(
     params: Mapping[int, I32],
     alive: Bools,
     redo: Redo,
+    allocate: Allocate,
     *,
     usual: Bools | None = None,
 ) -> dict[int, Any]:
@@ -38,6 +39,7 @@ def move_rows(
         params: By place, what the kernel reports of each image leaf, shape (rows, 8).
         alive: False for rows that have a fault already, shape (rows,).
         redo: Makes one row anew, from its images as they were before the span.
+        allocate: Where the memory of masks comes from.
         usual: False for rows that only torchvision can do, shape (rows,).
 
     Returns:
@@ -50,7 +52,7 @@ def move_rows(
     moved: dict[int, Column] = {}
     if rows.size:
         touched = {place: picked(values, rows.tolist()) for place, values in leaves.items() if place not in params}
-        moved = move_members(span.steps, form, touched, placement.take(rows))
+        moved = move_members(span.steps, form, touched, placement.take(rows), allocate)
     if regular.all():
         return dict(leaves) | moved
     after = dict(leaves) | {place: merged(leaves[place], values, rows.tolist()) for place, values in moved.items()}
