@@ -18,8 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-import numpy as np
-
+from headrace._base.brief import brief
 from headrace.errors import DecodeError, MissingFieldError, OptionError
 
 
@@ -125,7 +124,7 @@ def follow_element(element: Any, number: int, steps: tuple[Step, ...], at: int) 
 
 def check_list(value: Any, steps: tuple[Step, ...], depth: int) -> None:
     """Raises a `StepError` where a value has no elements; a value that is null lacks them."""
-    if isinstance(value, np.ndarray):
+    if hasattr(value, "ndim"):  # an array, or a tensor of a package that is not imported here
         has_elements = value.ndim > 0
     else:
         has_elements = isinstance(value, Sequence) and not isinstance(value, (str, bytes))
@@ -185,8 +184,8 @@ def described(value: Any) -> str:
     if isinstance(value, Mapping):
         shown = ", ".join(map(str, list(value)[:MAX_SHOWN_KEYS])) + (", ..." if len(value) > MAX_SHOWN_KEYS else "")
         return f"an object with {shown}" if value else "an empty object"
-    if isinstance(value, np.ndarray):
-        return f"an array of shape {value.shape}"
+    if hasattr(value, "ndim"):
+        return f"an array of shape {tuple(value.shape)}"
     if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
         return f"a list of {len(value)}"
-    return "null" if value is None else f"{type(value).__name__} {value!r:.40}"
+    return "null" if value is None else brief(value)

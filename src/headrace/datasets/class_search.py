@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from headrace import codecs
+from headrace._base.brief import brief
 from headrace.contracts import I64, ByteColumn
 from headrace.datasets.field import STRUCTURED, Field, field
 from headrace.datasets.field_reader import FieldReader
@@ -91,12 +92,15 @@ def _names(source: ShardSource, ids: I64, asked: Field) -> Iterator[str]:
 
 
 def _flat(value: Any) -> Iterator[str]:
-    if isinstance(value, list):
-        for one in value:
-            yield from _flat(one)
-    elif isinstance(value, str):
-        yield value.strip()
-    elif value is not None:
-        raise DecodeError(
-            "a label is no name", got=f"{value!r:.60}", accepted="text; labels that are numbers need no class names"
-        )
+    """The names in lists of names, however deep they lie, which is not left to the stack."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, list):
+            waiting.extend(one)
+        elif isinstance(one, str):
+            yield one.strip()
+        elif one is not None:
+            raise DecodeError(
+                "a label is no name", got=brief(one), accepted="text; labels that are numbers need no class names"
+            )

@@ -72,6 +72,8 @@ def collate_field(values: Sequence[Any], rule: Rule, place: Place, allocate: All
         return call_rule(rule, list(values), dotted(place))
     try:
         return pad(values, rule, allocate) if isinstance(rule, Pad) else stack_parts(values, place, allocate)
+    except RecursionError:
+        raise unlike(values, place, "values nested deeper than Python's stack") from None
     except HeadraceError as error:
         error.at(field=dotted(place) or None, stage="collate")
         raise
@@ -118,14 +120,14 @@ def dotted(place: Place) -> str:
     return ".".join(map(str, place))
 
 
-def unlike(values: Sequence[Any], place: Place) -> CollateError:
+def unlike(values: Sequence[Any], place: Place, found: str | None = None) -> CollateError:
     """The error of values that do not fit together, with the rule that would put them together."""
     rule = f'collate={{{place[0]!r}: "list"}}' if place else 'collate="list"'
     return CollateError(
         "the values of a batch do not fit together",
         field=dotted(place) or None,
         stage="collate",
-        got=difference(values),
+        got=found or difference(values),
         accepted="numbers, strings, arrays or tensors of equal shape and type",
         remedy=f'{rule} keeps them as they are, "pad" in its place fills them up, a function makes what you want of '
         "them; or bring them to one shape in the transform",

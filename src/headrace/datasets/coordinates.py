@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from headrace._base.brief import brief
 from headrace.errors import DecodeError
 
 BOX = 4
@@ -17,8 +18,10 @@ BOX = 4
 POINT = 2
 """Numbers of a point."""
 
+MAX_DEPTH = 8
+"""Lists inside of lists that are looked into for a fault."""
+
 LARGEST = float(np.finfo(np.float32).max)
-MAX_SHOWN = 80
 
 
 def boxes(value: Any) -> torch.Tensor:
@@ -94,16 +97,18 @@ def no_coordinates(value: Any, length: int, kind: str, shape: str) -> DecodeErro
     )
 
 
-def first_fault(value: Any, length: int, place: str) -> tuple[str, str] | None:
+def first_fault(value: Any, length: int, place: str, depth: int = 0) -> tuple[str, str] | None:
     """Where the first fault lies, and what stands there; None where each row of numbers is good by itself."""
+    if depth > MAX_DEPTH:
+        return place, brief(value)
     if not isinstance(value, Sequence) or isinstance(value, (str, bytes)):
-        return place, f"{type(value).__name__} {value!r:.{MAX_SHOWN}}"
+        return place, brief(value)
     nested = [isinstance(element, Sequence) and not isinstance(element, (str, bytes)) for element in value]
     if any(nested):
-        faults = (first_fault(element, length, f"{place}[{number}]") for number, element in enumerate(value))
+        faults = (first_fault(element, length, f"{place}[{number}]", depth + 1) for number, element in enumerate(value))
         return next((fault for fault in faults if fault is not None), None)
     good = len(value) == length and all(map(is_finite, value))
-    return None if good else (place, f"{value!r:.{MAX_SHOWN}}")
+    return None if good else (place, brief(value))
 
 
 def is_finite(number: Any) -> bool:

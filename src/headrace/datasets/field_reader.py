@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from headrace import codecs
+from headrace._base.brief import brief
 from headrace.datasets import coordinates
 from headrace.datasets.field import STRUCTURED, Field
 from headrace.datasets.labels import Labels
@@ -118,9 +119,7 @@ def text_of(value: Any) -> Any:
     """
     if isinstance(value, str) or (isinstance(value, list) and all(isinstance(one, str) for one in value)):
         return value
-    raise DecodeError(
-        "a field of kind 'text' holds no text", got=f"{type(value).__name__} {value!r:.60}", accepted="text, or a list"
-    )
+    raise DecodeError("a field of kind 'text' holds no text", got=brief(value), accepted="text, or a list")
 
 
 def mask_of_array(value: Any) -> torch.Tensor:
@@ -131,7 +130,7 @@ def mask_of_array(value: Any) -> torch.Tensor:
     """
     array = np.asarray(value) if isinstance(value, (np.ndarray, torch.Tensor)) else None
     if array is None or array.dtype.kind not in "biu" or array.ndim < MASK_AXES or array.dtype == np.uint64:
-        got = f"{type(value).__name__} {value!r:.40}" if array is None else f"{array.dtype} of shape {array.shape}"
+        got = brief(value) if array is None else f"{array.dtype} of shape {array.shape}"
         raise DecodeError(
             "a field of kind 'mask' holds no mask", got=got, accepted="an array of integers of shape (..., H, W)"
         )

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from headrace._base.brief import brief
 from headrace.datasets.field import Classes
 from headrace.errors import LabelError
 
@@ -83,7 +84,7 @@ class Labels:
         return SMALLEST <= value <= LARGEST if self.num_classes is None else 0 <= value < self.num_classes
 
     def _error(self, what: str, value: Any, place: str) -> LabelError:
-        return LabelError(what, got=f"{value!r:.80}" + (f" at {place}" if place else ""), accepted=self._accepted())
+        return LabelError(what, got=brief(value) + (f" at {place}" if place else ""), accepted=self._accepted())
 
     def _accepted(self) -> str:
         if self.numbers is None:

@@ -299,6 +299,9 @@ BAD = {
     "text": (CAPTION, b'{"captions": [3]}', DecodeError, "holds no text"),
     "cut short": (BOXES, b'{"objects": [', DecodeError, "not valid JSON"),
     "nested": (BOXES, b"[" * 200_000, DecodeError, "not valid JSON"),
+    "deep": (BOXES, b'{"objects": [{"bbox": ' + b"[" * 600 + b"]" * 600 + b"}]}", DecodeError, "does not hold boxes"),
+    "deep label": (LABEL, b'{"label": {"id": ' + b"[" * 600 + b"]" * 600 + b"}}", LabelError, "neither a name"),
+    "deep text": (CAPTION, b'{"captions": [' + b"[" * 600 + b"]" * 600 + b"]}", DecodeError, "holds no text"),
     "long number": (LABEL, b'{"label": {"id": ' + b"9" * 5000 + b"}}", DecodeError, "not valid JSON"),
     "utf-8": (CAPTION, b'{"captions": ["\xff\xfe"]}', DecodeError, "not valid JSON"),
 }
@@ -345,6 +348,15 @@ def test_a_json_field_of_a_hundred_megabytes_is_refused_before_it_is_parsed(tmp_
     write(tmp_path, [sample(1, json=b"[" + b" " * (100 << 20) + b"]")])
     with pytest.raises(DecodeError, match=r"too large to be parsed.*key=k001.*npy"):
         hr.ShardDataset(tmp_path, fields="json")[0]
+
+
+def test_values_nested_too_deep_for_a_batch_say_so(tmp_path):
+    deep = {"__key__": "a", "json": b'{"a": ' + b"[" * 600 + b"1" + b"]" * 600 + b"}"}
+    write(tmp_path, [deep, deep | {"__key__": "b"}])
+    dataset = hr.ShardDataset(tmp_path, fields={"facts": "json"})
+    with pytest.raises(CollateError, match=r"nested deeper.*collate=\{'facts': \"list\"\}"):
+        next(iter(hr.DataLoader(dataset, 2, num_workers=0)))
+    assert len(next(iter(hr.DataLoader(dataset, 2, num_workers=0, collate={"facts": "list"})))["facts"]) == 2
 
 
 def test_boxes_and_masks_of_arrays(tmp_path):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 
 from headrace.codecs.paths import EACH, MAX_STEPS, parse_path
 from headrace.errors import DecodeError, MissingFieldError, OptionError
@@ -74,6 +75,14 @@ def test_where_paths_lead(text, found):
     assert parse_path(text).of(DOCUMENT) == found
 
 
+def test_paths_go_through_tensors():
+    document = {"boxes": torch.arange(8).reshape(2, 4), "scalar": torch.tensor(1)}
+    assert parse_path("boxes[1][0]").of(document) == 4
+    assert len(parse_path("boxes[]").of(document)) == 2
+    with pytest.raises(DecodeError, match=r"scalar cannot be asked for '\[0\]'.*shape \(\)"):
+        parse_path("scalar[0]").of(document)
+
+
 def test_paths_go_through_arrays():
     document = {"boxes": np.arange(8).reshape(2, 4)}
     np.testing.assert_array_equal(parse_path("boxes[1]").of(document), [4, 5, 6, 7])
@@ -94,8 +103,8 @@ def test_paths_go_through_arrays():
         ("nothing", MissingFieldError, r"the whole value lacks 'nothing'"),
         ("label[0]", DecodeError, r"label cannot be asked for '\[0\]'.*an object with id, name; accepted: a list"),
         ("captions.x", DecodeError, r"captions cannot be asked for 'x'.*a list of 2; accepted: an object"),
-        ("objects[].parts[].x[0]", DecodeError, r"objects\[0\]\.parts\[0\]\.x cannot be asked for '\[0\]'.*int 1"),
-        ("label.name[0]", DecodeError, r"label\.name cannot be asked for '\[0\]'.*str 'cat'"),
+        ("objects[].parts[].x[0]", DecodeError, r"objects\[0\]\.parts\[0\]\.x cannot be asked for '\[0\]'.*got 1"),
+        ("label.name[0]", DecodeError, r"label\.name cannot be asked for '\[0\]'.*got 'cat'"),
         ("label.name[]", DecodeError, r"label\.name cannot be asked for '\[\]'"),
     ],
 )
