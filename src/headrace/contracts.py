@@ -65,6 +65,8 @@ class Step:
     """The only worker that can make it, where that matters; the steps of such a worker are made in their order."""
     task: Any = None
     """What the work has to know besides; can be pickled."""
+    keys: Sequence[Any] | None = None
+    """What a sampler of the user gave, one a row, where the dataset is to be asked for that instead of `ids`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

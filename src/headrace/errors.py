@@ -4,6 +4,7 @@ The tree::
 
     HeadraceError
     ├── OptionError (ValueError)            an argument that is not accepted
+    │   └── OptionTypeError (TypeError)     one of a type that is not accepted
     ├── StorageError (OSError)              a file that cannot be opened, read or written; often worth a retry
     │   └── DiskFullError
     ├── ShardError                          a shard that is not whole and well-formed
@@ -125,6 +126,10 @@ def _rebuild(
 
 class OptionError(HeadraceError, ValueError):
     """An argument that is not accepted."""
+
+
+class OptionTypeError(OptionError, TypeError):
+    """An argument of a type that is not accepted."""
 
 
 class StorageError(HeadraceError, OSError):

@@ -16,15 +16,18 @@ from headrace.datasets.collate_rules import Rule, leaf_rules, parse_rules
 from headrace.datasets.plan import SamplePlan, plan_sample
 from headrace.datasets.resolve import Resolved, resolve
 from headrace.errors import OptionError
+from headrace.loader.batched_samplers import BatchedSampler, OneByOne
 from headrace.loader.identity import Identity
 from headrace.loader.inner_threads import InnerThreads, decide_inner_threads
 from headrace.loader.made import BatchSizes
 from headrace.loader.memory import MemoryDecision, decide_memory
 from headrace.loader.options import LoaderOptions, resolve_shuffle, resolve_tail
 from headrace.loader.ordered_steps import Continuity, OrderedSteps
-from headrace.loader.sampled_steps import BatchedSampler, SampledSteps
+from headrace.loader.sampled_keys import ReadNumbers, read_keys
+from headrace.loader.sampled_steps import SampledSteps
 from headrace.loader.steps import StepSource
 from headrace.loader.streams.plan import StreamPlan
+from headrace.loader.torch_arguments import TorchArguments
 from headrace.loader.workers import WorkerDecision, decide_workers
 from headrace.order import OrderSpec, Topology, default_canonical_nodes
 
@@ -79,25 +82,25 @@ class Composition:
         return 2 * self.steps.spec.window_size_bytes <= self.available_bytes // 2
 
 
-def compose(dataset: Any, options: LoaderOptions, topology: Topology, sampler: Any, batch_sampler: Any) -> Composition:
+def compose(given: TorchArguments, options: LoaderOptions, topology: Topology) -> Composition:
     """Decides order, plan, workers and memory.
 
     Raises:
         OptionError: The dataset is not map-style, or options contradict each other.
         OrderError: An order that cannot be made.
     """
+    dataset, batches = given.dataset, _sampled_batches(given, options)
     found = resolve(dataset)
     resolved = found if isinstance(found, Resolved) else None
     machine = read_machine()
     shuffle = resolve_shuffle(options.shuffle, sharded=resolved is not None and resolved.sharded)
     tail = resolve_tail(options.tail, drop_last=options.drop_last, world_size=topology.world_size)
-    layout = resolved.source.layout() if resolved is not None else _map_layout(dataset)
-    identity = Identity(dataset, resolved.source if resolved is not None else None, int(layout.samples.sum()))
-    if batch_sampler is not None:
-        steps: StepSource = SampledSteps(batch_sampler, identity, options.seed)
-    elif sampler is not None:
-        batches = BatchedSampler(sampler, _batch_size(options), drop_last=options.drop_last)
-        steps = SampledSteps(batches, identity, options.seed)
+    layout = resolved.source.layout() if resolved is not None else _map_layout(dataset, sampled=batches is not None)
+    num_samples = int(layout.samples.sum())
+    identity = Identity(dataset, resolved.source if resolved is not None else None, num_samples)
+    if batches is not None:
+        read = read_keys if resolved is None else ReadNumbers(num_samples=num_samples)
+        steps: StepSource = SampledSteps(batches, read, identity, options.seed)
     else:
         spec = _order_spec(options, layout, topology, shuffle, tail)
         steps = OrderedSteps(spec, topology, _continuity(options, identity))
@@ -108,7 +111,7 @@ def compose(dataset: Any, options: LoaderOptions, topology: Topology, sampler: A
         dataset=dataset,
         resolved=resolved,
         why_unresolved=found if isinstance(found, str) else "",
-        num_samples=int(layout.samples.sum()),
+        num_samples=num_samples,
         plan=plan,
         leaf_rules=_leaf_rules(plan, options),
         topology=topology,
@@ -185,19 +188,29 @@ def _workers(options: LoaderOptions, machine: Machine, topology: Topology) -> Wo
     )
 
 
-def _map_layout(dataset: Any) -> Layout:
+def _map_layout(dataset: Any, *, sampled: bool) -> Layout:
+    """One shard of all samples; of none where a sampler says what there is, and the dataset does not."""
     iterates = isinstance(dataset, IterableDataset)  # has a __getitem__ too, which raises
-    if iterates or not isinstance(dataset, Sized) or not hasattr(dataset, "__getitem__"):
+    if iterates or not hasattr(dataset, "__getitem__") or not (sampled or isinstance(dataset, Sized)):
         raise OptionError(
             "the dataset is not map-style",
             got=type(dataset).__name__,
-            accepted="a dataset with __len__ and __getitem__",
+            accepted="a dataset with __getitem__, and with __len__ unless there is a sampler",
             remedy="For tar shards use headrace.ShardDataset; streams of other kinds need torch's own loader",
         )
-    return Layout(samples=np.array([len(dataset)], dtype=np.int64), sizes=np.zeros(1, dtype=np.int64))
+    num_samples = len(dataset) if isinstance(dataset, Sized) else 0
+    return Layout(samples=np.array([num_samples], dtype=np.int64), sizes=np.zeros(1, dtype=np.int64))
+
+
+def _sampled_batches(given: TorchArguments, options: LoaderOptions) -> Any:
+    """What gives lists of keys, where the caller says which samples come; None where the order is ours."""
+    if given.sampler is None or given.batch_sampler is not None:
+        return given.batch_sampler
+    if not options.is_batched:
+        return OneByOne(given.sampler)
+    return BatchedSampler(given.sampler, _batch_size(options), drop_last=options.drop_last)
 
 
 def _batch_size(options: LoaderOptions) -> int:
-    if options.batch_size is None:
-        raise OptionError("batch_size=None needs a batch_sampler", accepted="an integer of 1 or more")
-    return options.batch_size
+    """Rows of a batch: one where samples are delivered by themselves."""
+    return options.batch_size or 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from headrace.engine import Stats, StatsSnapshot
 from headrace.engine.stats import Scope
 from headrace.errors import OptionError
 from headrace.loader.agreement import Agreement
-from headrace.loader.arguments import check_of_processes, check_samplers, read_topology, seed_of
+from headrace.loader.arguments import check_samplers, check_workers, read_shuffle, read_topology, seed_of
 from headrace.loader.composition import compose
 from headrace.loader.options import Engine, Extra, LoaderOptions, ShuffleArgument
 from headrace.loader.peers import Peers
@@ -26,6 +27,7 @@ from headrace.loader.steps import StepSource
 from headrace.loader.streams.compose import check_stream_arguments, compose_streams
 from headrace.loader.streams.recognise import is_stream
 from headrace.loader.topology import detect_topology
+from headrace.loader.torch_arguments import TorchArguments, read_context
 from headrace.loader.torch_attributes import TorchAttributes
 from headrace.order import OnBatchChange, Topology
 
@@ -46,23 +48,25 @@ class DataLoader(TorchAttributes, Generic[T]):
     Args:
         dataset: A `ShardDataset`, a `torchvision.datasets.ImageFolder`, a `Subset` or `ConcatDataset` of those (all
             four decoded natively), or any other map-style dataset.
-        batch_size: Samples a batch of this rank; None with a `batch_sampler`.
+        batch_size: Samples a batch of this rank; None: samples come one by one, as they are.
         shuffle: False: dataset order. True: windows of consecutive shards for shards, one permutation of everything
             elsewhere. "full" and "window" say it.
-        sampler: Ids in the order of the caller, instead of `shuffle`.
-        batch_sampler: Lists of ids, instead of `batch_size`, `shuffle`, `sampler` and `drop_last`.
+        sampler: Ids or keys in the order of the caller, instead of `shuffle`.
+        batch_sampler: Lists of them, instead of `batch_size`, `shuffle`, `sampler` and `drop_last`.
         num_workers: Native decode threads, or Python workers for what is not fused; 0: the caller's thread;
             "auto": this rank's share of the usable CPUs.
-        collate_fn: Called with the list of a batch's samples, on a worker; None: as torch's default.
+        collate_fn: Called on a worker with the list of a batch's samples, or with the sample where there are no
+            batches; None: as torch's default.
         pin_memory: Deliver page-locked tensors (where there is a GPU).
         drop_last: Leave out the last global batch if it is not full (`tail="drop"`).
-        timeout: 0: no other is known.
+        timeout: Seconds for which a batch may be waited for; 0: for ever.
         worker_init_fn: Called in each worker process with its number; asks for processes where `engine` is "auto".
         multiprocessing_context: Accepted as in torch; worker processes are never forked, whatever it says.
         generator: A `torch.Generator` whose initial seed becomes `seed`.
         prefetch_factor: At most this many batches a worker in flight, within the byte budget.
         persistent_workers: True: workers go on at the end of an epoch and make the first batches of the next one, which
             then begins without a wait. Otherwise a loader between two epochs holds no thread and no batch.
+        pin_memory_device: Accepted as in torch, which goes by the current accelerator too.
         in_order: Accepted as in torch; batches come in order either way.
         seed: Seed of order and augmentation, 64 bits.
         collate: Instead of `collate_fn`, how fields are put together on a worker: "stack", "pad", "list", a `Pad` or a
@@ -114,6 +118,7 @@ class DataLoader(TorchAttributes, Generic[T]):
         *,
         prefetch_factor: int | None = None,
         persistent_workers: bool = False,
+        pin_memory_device: str = "",
         in_order: bool = True,
         seed: int = 0,
         collate: RulesArgument = None,
@@ -133,22 +138,17 @@ class DataLoader(TorchAttributes, Generic[T]):
         on_error: OnError = "raise",
         extras: Extra | Sequence[Extra] = (),
     ) -> None:
-        of_order = {"accumulate": accumulate, "canonical_nodes": canonical_nodes, "window_samples": window_samples}
-        check_samplers(batch_size, shuffle, sampler, batch_sampler, drop_last=drop_last, **of_order)
-        check_of_processes(timeout, worker_init_fn, multiprocessing_context, engine)
-        self.dataset = dataset
-        self.sampler = sampler
-        self.batch_sampler = batch_sampler
-        self.in_order = in_order
         self.options = LoaderOptions(
             batch_size=batch_size if batch_sampler is None else None,
-            shuffle=shuffle,
+            is_batched=batch_size is not None or batch_sampler is not None,
+            shuffle=read_shuffle(shuffle),
             drop_last=drop_last,
             tail=tail,
             seed=seed if generator is None else seed_of(generator),
             engine=engine,
             seed_workers=seed_workers,
             worker_init_fn=worker_init_fn,
+            timeout_s=timeout,
             num_workers=num_workers,
             prefetch_factor=prefetch_factor,
             persistent_workers=persistent_workers,
@@ -164,6 +164,18 @@ class DataLoader(TorchAttributes, Generic[T]):
             extras=(extras,) if isinstance(extras, str) else tuple(extras),
             decode=DecodeOptions(fuse=fuse, memory_format=memory_format, exif=exif, dct_scaling=dct_scaling),
         )
+        self._given = TorchArguments(
+            dataset=dataset,
+            sampler=sampler,
+            batch_sampler=batch_sampler,
+            generator=generator,
+            multiprocessing_context=read_context(multiprocessing_context, num_workers),
+            pin_memory_device=pin_memory_device,
+            in_order=in_order,
+            shuffles=bool(shuffle),
+        )
+        check_samplers(self._given, self.options, batch_size)
+        check_workers(self.options)
         if is_stream(dataset):
             check_stream_arguments(self.options, sampler, batch_sampler)
         self._topology = read_topology(topology)
@@ -191,7 +203,7 @@ class DataLoader(TorchAttributes, Generic[T]):
         Raises:
             RankMismatchError: Another rank of the job opens something else: other seed, epoch, data or arguments.
         """
-        return self._running().begin()
+        return self._going().begin()
 
     def forever(self) -> Iterator[T]:
         """Batches without end, one epoch after another, for training that counts steps.
@@ -202,7 +214,7 @@ class DataLoader(TorchAttributes, Generic[T]):
         num_empty = 0
         while num_empty < 2:
             num_empty += 1
-            for batch in self._running().begin(goes_on=True):
+            for batch in self._going().begin(goes_on=True):
                 num_empty = 0
                 yield batch
         raise OptionError("forever() finds no batch", got="an epoch without batches", remedy="Look at len(loader)")
@@ -227,8 +239,10 @@ class DataLoader(TorchAttributes, Generic[T]):
             OrderError: Called between accumulated batches, or the canonical nodes do not divide the new global batch.
         """
         run = self._running()
+        if not self.options.is_batched:
+            raise OptionError("set_batch_size() finds no batches", got="batch_size=None")
         run.resize(batch_size)
-        self.options = run.composition.options
+        self.options = replace(self.options, batch_size=batch_size)
 
     def state_dict(self) -> dict[str, Any]:
         """Where this loader stands, in under 1 KB that JSON can hold: what was delivered, not what was made ahead.
@@ -305,8 +319,9 @@ class DataLoader(TorchAttributes, Generic[T]):
 
     @property
     def num_workers(self) -> int:
-        """Workers of this loader, as decided."""
-        return self._running().composition.workers.num_workers
+        """Workers of this loader, as asked for, else as decided."""
+        asked = self.options.num_workers
+        return asked if asked != "auto" else self._running().composition.workers.num_workers
 
     def __getstate__(self) -> dict[str, Any]:
         """What another process or a copy needs: threads, batches in flight and statistics stay here.
@@ -326,17 +341,28 @@ class DataLoader(TorchAttributes, Generic[T]):
     def _running(self) -> Run:
         """The composed loader; at first use this rank is found out and everything is decided."""
         if self._run is None:
-            topology = detect_topology(self._topology)
-            if is_stream(self.dataset):
-                composition = compose_streams(self.dataset, self.options, topology)
-            else:
-                composition = compose(self.dataset, self.options, topology, self.sampler, self.batch_sampler)
-            self._run = Run(composition, self._progress, self._stats, self._agreement)
+            self._run = self._composed(detect_topology(self._topology))
         if self._unpickled is not None:
             # A copy starts where its original would have, perhaps on another number of ranks.
             state, self._unpickled = self._unpickled, None
             self._run.restore(state)
         return self._run
+
+    def _composed(self, topology: Topology) -> Run:
+        if is_stream(self.dataset):
+            composition = compose_streams(self.dataset, self.options, topology)
+        else:
+            composition = compose(self._given, self.options, topology)
+        return Run(composition, self._progress, self._stats, self._agreement)
+
+    def _going(self) -> Run:
+        """The loader as the next iterator is to find it: attributes may have been set since it was composed."""
+        run = self._running()
+        if run.composition.options != self.options:
+            run.close()
+            self._run = self._composed(run.composition.topology)
+            self._run.composition = replace(self._run.composition, steps=run.composition.steps)
+        return self._running()
 
     def _steps(self) -> StepSource:
         return self._running().composition.steps

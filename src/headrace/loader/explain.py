@@ -47,7 +47,8 @@ def _ordered(composition: Composition, epoch: int) -> list[tuple[str, str, str]]
 def _dataset(composition: Composition) -> tuple[str, str, str]:
     layout_of = composition.resolved
     if layout_of is None:
-        return "dataset", f"{len(composition.dataset):,} samples from Python", composition.why_unresolved
+        num_samples = f"{composition.num_samples:,} samples" if composition.num_samples else "samples"
+        return "dataset", f"{num_samples} from Python", composition.why_unresolved
     layout = layout_of.source.layout()
     num, size = int(layout.samples.sum()), int(layout.sizes.sum())
     weight = f", {format_bytes(size)}" if size else ""

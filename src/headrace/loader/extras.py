@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import torch
 
 from headrace.contracts import BatchSource, Bools, Step
 from headrace.errors import OptionError
-from headrace.loader.options import Extra
+from headrace.loader.options import Extra, LoaderOptions
 
 
 def append_extras(
     batch: Any,
-    extras: Sequence[Extra],
+    options: LoaderOptions,
     step: Step,
     valid: Bools,
-    source: BatchSource | None,
+    source: BatchSource | None = None,
     *,
     one_value: bool = False,
 ) -> Any:
     """Appends to a list or tuple, adds `__index__` and so on to a dict, makes a list of anything else.
 
     Args:
-        batch: The batch.
-        extras: What is to be added.
+        batch: The batch, or a sample that is delivered by itself, which gets single values.
+        options: Say what is to be added.
         step: Its step.
         valid: Which rows are good, shape (rows,).
         source: Where keys and URLs come from, None where there are none.
@@ -34,9 +33,11 @@ def append_extras(
     Raises:
         OptionError: "key" or "url" of a dataset that has neither shards nor files.
     """
-    if not extras:
+    if not options.extras:
         return batch
-    values = {extra: _value(extra, step, valid, source) for extra in extras}
+    values = {extra: _value(extra, step, valid, source) for extra in options.extras}
+    if not options.is_batched:
+        values = {extra: rows[0] for extra, rows in values.items()}
     if isinstance(batch, dict):
         return batch | {f"__{extra}__": value for extra, value in values.items()}
     if isinstance(batch, (list, tuple)) and not one_value:
@@ -45,6 +46,8 @@ def append_extras(
 
 
 def _value(extra: Extra, step: Step, valid: Bools, source: BatchSource | None) -> Any:
+    if extra == "index" and step.keys is not None:
+        return list(step.keys)
     if extra == "index":
         return torch.from_numpy(step.ids.copy())
     if extra == "valid":

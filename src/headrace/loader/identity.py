@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from functools import cached_property
 from typing import Any
 
@@ -40,7 +40,8 @@ def identity_of(dataset: Any) -> Mapping[str, Any]:
 
     Of a `Subset` (`random_split` makes them) the selection counts too, of a `ConcatDataset` the parts.
     """
-    facts = {"kind": "python", "type": type(dataset).__qualname__, "num": len(dataset)}
+    num = len(dataset) if isinstance(dataset, Sized) else None
+    facts = {"kind": "python", "type": type(dataset).__qualname__, "num": num}
     if type(dataset) is Subset:
         return facts | {"of": identity_of(dataset.dataset), "selection": _selection(dataset.indices)}
     if type(dataset) is ConcatDataset:

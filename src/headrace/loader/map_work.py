@@ -6,11 +6,12 @@ Each item is made with `headrace.rng()` keyed by its sample; where the dataset m
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Sized
 from time import perf_counter
 from typing import Any
 
 import numpy as np
+from torch.utils.data import Subset
 
 from headrace._base.hashing import sample_keys
 from headrace.contracts import Allocate, Recorder, Step
@@ -20,6 +21,7 @@ from headrace.datasets.good_rows import repeat_good_rows
 from headrace.errors import SampleError
 from headrace.loader.extras import append_extras
 from headrace.loader.made import BatchSizes, Made, tensor_bytes
+from headrace.loader.one_sample import collation_of
 from headrace.loader.options import LoaderOptions
 from headrace.loader.pinning import pin
 from headrace.recipes.randomness import RowsRandomness, sample_randomness
@@ -29,7 +31,7 @@ MOST_TRIES = 64
 
 
 class MapWork:
-    """Items of the dataset, made on a worker. Exceptions keep their type and carry a note that names the index."""
+    """Items of the dataset, made on a worker. Exceptions keep their type and carry a note that names the sample."""
 
     def __init__(
         self, dataset: Any, options: LoaderOptions, recorder: Recorder, sizes: BatchSizes, *, pins: bool
@@ -40,6 +42,8 @@ class MapWork:
         self.sizes = sizes
         self.pins = pins
         self.rules = parse_rules(options.collate)
+        self.put_together = collation_of(options)
+        self.at_once = options.is_batched and makes_batches(dataset)
 
     def size_bytes(self, step: Step) -> int:
         """Estimate from the largest row seen so far."""
@@ -52,43 +56,38 @@ class MapWork:
         """The batch of the step."""
         started = perf_counter()
         samples, bad = self._samples(step)
-        self.recorder.add("dataset", perf_counter() - started, items=len(samples))
+        self.recorder.add("dataset", perf_counter() - started, items=len(step.ids))
         valid = step.valid.copy()
         valid[bad] = False
         started = perf_counter()
         if bad:
             samples = repeat_good_rows(samples, bad, sorted(set(range(len(samples))).difference(bad)))
         batch = self._collate(samples, allocate)
-        self.recorder.add("collate", perf_counter() - started, items=len(samples))
-        self.sizes.saw(tensor_bytes(batch), len(samples))
-        batch = append_extras(
-            batch,
-            self.options.extras,
-            step,
-            valid,
-            None,
-            one_value=gives_one_value(samples[0], self.rules, self.options.collate_fn),
-        )
+        self.recorder.add("collate", perf_counter() - started, items=len(step.ids))
+        self.sizes.saw(tensor_bytes(batch), len(step.ids))
+        one_value = self.put_together is None and gives_one_value(samples[0], self.rules, None)
+        batch = append_extras(batch, self.options, step, valid, one_value=one_value)
         return Made(batch=pin(batch) if self.pins else batch, valid=valid)
 
-    def _collate(self, samples: list[Any], allocate: Allocate) -> Any:
-        if self.options.collate_fn is not None:
-            return self.options.collate_fn(samples)
+    def _collate(self, samples: Any, allocate: Allocate) -> Any:
+        if self.put_together is not None:
+            return self.put_together(samples)
         return collate_samples(samples, self.rules, allocate)
 
-    def _samples(self, step: Step) -> tuple[list[Any], list[int]]:
+    def _samples(self, step: Step) -> tuple[Any, list[int]]:
         """The samples of a step, and the rows that failed where those are to be skipped."""
-        if getattr(self.dataset, "__getitems__", None) is not None:
-            return self._samples_at_once(step), []
+        wanted = step.ids.tolist() if step.keys is None else step.keys
+        if self.at_once:
+            return self._samples_at_once(wanted, self._draw_keys(step)[0]), []
         samples: list[Any] = []
         failed: list[tuple[int, Exception]] = []
-        with RowsRandomness(lambda: self._keys(step), samples) as randomness:
-            ids = randomness.along(step.ids.tolist())
-            while len(samples) < len(step.ids):
+        with RowsRandomness(lambda: self._draw_keys(step), samples) as randomness:
+            keys = randomness.along(wanted)
+            while len(samples) < len(wanted):
                 try:
-                    self._go_on(ids, samples)
+                    self._go_on(keys, samples)
                 except Exception as error:
-                    error.add_note(self._note(int(step.ids[len(samples)])))
+                    error.add_note(self._note(wanted[len(samples)]))
                     if self.options.on_error == "raise" or not is_of_content(error):
                         raise
                     failed.append((len(samples), error))
@@ -99,53 +98,74 @@ class MapWork:
             samples = [self._stand_in(step, failed[0][1])] * len(samples)
         return samples, [row for row, _ in failed]
 
-    def _go_on(self, ids: Iterator[int], samples: list[Any]) -> None:
+    def _go_on(self, keys: Iterator[Any], samples: list[Any]) -> None:
         """Makes samples until one fails: a row costs what the dataset takes for it, and an `append`."""
         dataset, add = self.dataset, samples.append
-        for index in ids:
-            add(dataset[index])
+        for key in keys:
+            add(dataset[key])
 
-    def _keys(self, step: Step) -> list[int]:
+    def _draw_keys(self, step: Step) -> list[int]:
         keys: list[int] = sample_keys(self.options.seed, step.epoch, step.ids, draws=step.draws).tolist()
         return keys
 
-    def _note(self, index: int) -> str:
-        return f"headrace: sample {index} of {type(self.dataset).__name__}"
+    def _note(self, key: Any) -> str:
+        return f"headrace: sample {shown(key)} of {type(self.dataset).__name__}"
 
-    def _samples_at_once(self, step: Step) -> list[Any]:
-        with sample_randomness(self._keys(step)[0]):
-            samples = list(self.dataset.__getitems__(step.ids.tolist()))
-        if len(samples) != len(step.ids):
+    def _samples_at_once(self, wanted: Sequence[Any], draw_key: int) -> Any:
+        """All samples of a batch; whatever else it may be is for a `collate_fn` of the user to understand."""
+        try:
+            with sample_randomness(draw_key):
+                samples = self.dataset.__getitems__(list(wanted))
+        except Exception as error:
+            error.add_note(f"headrace: samples {shown(wanted)} of {type(self.dataset).__name__}")
+            raise
+        if self.put_together is not None:
+            return samples
+        samples = list(samples)
+        if len(samples) != len(wanted):
             raise SampleError(
                 f"__getitems__ of {type(self.dataset).__name__} gives another number of samples than it is asked for",
                 got=len(samples),
-                accepted=len(step.ids),
-                remedy="Give a sample for each id, in their order; leave out beforehand what is not wanted.",
+                accepted=len(wanted),
+                remedy="Give a sample for each id, in their order; or take what comes with a collate_fn= of your own.",
             )
         return samples
 
-    def _sample(self, index: int, key: int) -> Any:
+    def _sample(self, key: Any, draw_key: int) -> Any:
         try:
-            with sample_randomness(key):
-                return self.dataset[index]
+            with sample_randomness(draw_key):
+                return self.dataset[key]
         except Exception as error:
-            error.add_note(self._note(index))
+            error.add_note(self._note(key))
             raise
 
     def _stand_in(self, step: Step, error: Exception) -> Any:
         """What is delivered, as not valid, where no row of a batch is good: the next good sample of the dataset.
 
         Nobody knows what zeros of these samples would be, and a rank that raised would leave the others waiting.
+        Which keys a dataset knows beside those of its sampler, nobody knows either: then the error is raised.
         """
-        num = len(self.dataset)
-        following = (int(step.ids[0]) + np.arange(1, min(num, MOST_TRIES + 1), dtype=np.int64)) % num
-        for index, key in zip(following, sample_keys(self.options.seed, step.epoch, following), strict=True):
+        num = len(self.dataset) if step.keys is None and isinstance(self.dataset, Sized) else 0
+        following = (int(step.ids[0]) + np.arange(1, min(num, MOST_TRIES + 1), dtype=np.int64)) % max(1, num)
+        for index, draw_key in zip(following, sample_keys(self.options.seed, step.epoch, following), strict=True):
             try:
-                return self._sample(int(index), int(key))
+                return self._sample(int(index), int(draw_key))
             except Exception as other:
                 if not is_of_content(other):
                     raise
         raise error
+
+
+def makes_batches(dataset: Any) -> bool:
+    """Whether a dataset makes the samples of a batch in one call; a `Subset` does where what it selects from does."""
+    if type(dataset) is Subset:
+        return makes_batches(dataset.dataset)
+    return bool(getattr(dataset, "__getitems__", None))
+
+
+def shown(key: Any) -> str:
+    """A key, or the keys of a batch, in an error."""
+    return repr(key)[:80]
 
 
 def is_of_content(error: Exception) -> bool:

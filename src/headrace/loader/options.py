@@ -25,7 +25,9 @@ class LoaderOptions:
     """What the caller asked for; nothing here is decided by the machine yet."""
 
     batch_size: int | None = 1
-    """Samples a batch of one rank; None where a batch sampler says."""
+    """Samples a batch of one rank; None where a batch sampler says, or where there are no batches."""
+    is_batched: bool = True
+    """Whether samples are put together to batches; otherwise each is delivered by itself."""
     shuffle: ShuffleArgument = None
     drop_last: bool = False
     tail: Tail | None = None
@@ -36,6 +38,8 @@ class LoaderOptions:
     """Whether the global generators of worker processes follow the samples."""
     worker_init_fn: Callable[[int], Any] | None = None
     """Called in each worker process with its number."""
+    timeout_s: float = 0
+    """How long a batch may be waited for; 0: for ever."""
     prefetch_factor: int | None = None
     persistent_workers: bool = False
     """Whether the next epoch begins before anybody iterates over it."""
@@ -63,6 +67,8 @@ class LoaderOptions:
         _check_count("canonical_nodes", self.canonical_nodes, least=1, none=True)
         _check_mode("on_batch_change", self.on_batch_change, get_args(OnBatchChange))
         _check_mode("engine", self.engine, get_args(Engine))
+        _check_mode("drop_last", self.drop_last, (True, False))
+        _check_time("timeout", self.timeout_s)
         _check_mode("seed_workers", self.seed_workers, (True, False))
         _check_mode("persistent_workers", self.persistent_workers, (True, False))
         if self.worker_init_fn is not None and not callable(self.worker_init_fn):
@@ -113,6 +119,11 @@ def _check_count(name: str, value: object, *, least: int, most: int | None = Non
         span = f"from {least} to {most}" if most is not None else f"of {least} or more"
         accepted = f"an integer {span}" + (" or None" if none else "")
         raise OptionError(f"{name} is not accepted", got=repr(value), accepted=accepted)
+
+
+def _check_time(name: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0:
+        raise OptionError(f"{name} is not accepted", got=repr(value), accepted="a number of seconds, 0 or more")
 
 
 def _check_seed(seed: object) -> None:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from headrace.contracts import I64, Step
+from headrace.contracts import Step
 from headrace.errors import OptionError
 from headrace.loader.identity import Identity
 from headrace.loader.place import Place
+from headrace.loader.sampled_keys import Reading
 from headrace.order import SampledState
 
 
@@ -20,20 +19,26 @@ class SampledSteps:
     """Steps as the sampler draws them; an id that comes twice is augmented twice.
 
     Args:
-        batches: The batch sampler.
+        batches: Gives lists of keys: the batch sampler, or one of `batched_samplers`.
+        read: Makes the sample numbers of a batch out of its keys.
         identity: Of the dataset.
         seed: Of the augmentations.
     """
 
     can_be_foreseen = False
 
-    def __init__(self, batches: Any, identity: Identity, seed: int) -> None:
+    def __init__(self, batches: Any, read: Reading, identity: Identity, seed: int) -> None:
         self.batches = batches
+        self.read = read
         self.identity = identity
         self.seed = seed
 
     def num_steps(self, epoch: int) -> int:
-        """What the sampler says of its length."""
+        """What the sampler says of its length.
+
+        Raises:
+            TypeError: It has none.
+        """
         return len(self.batches)
 
     def num_left(self, place: Place) -> int:
@@ -48,12 +53,13 @@ class SampledSteps:
         """Steps after a place. What comes before it is drawn from the sampler again and let go: ids, not samples."""
         position = 0
         for index, batch in enumerate(self.batches):
-            ids = ids_of(batch)
+            rows = self.read(batch, position)
+            num_rows = len(rows.ids)
             if index >= place.batches:
-                draws = np.arange(position, position + len(ids), dtype=np.int64)
-                valid = np.ones(len(ids), dtype=np.bool_)
-                yield Step(index=index, epoch=place.epoch, ids=ids, valid=valid, draws=draws)
-            position += len(ids)
+                draws = np.arange(position, position + num_rows, dtype=np.int64)
+                valid = np.ones(num_rows, dtype=np.bool_)
+                yield Step(index=index, epoch=place.epoch, ids=rows.ids, valid=valid, draws=draws, keys=rows.keys)
+            position += num_rows
 
     def state(self, place: Place) -> dict[str, Any]:
         """The epoch and the batches delivered of it."""
@@ -91,42 +97,3 @@ class SampledSteps:
             epoch=place.epoch,
             batches_delivered=place.batches,
         )
-
-
-def ids_of(batch: Any) -> I64:
-    """The sample numbers of one batch of a sampler, shape (rows,).
-
-    Raises:
-        OptionError: It is no list of integers, or empty.
-    """
-    try:
-        ids = np.array([operator.index(one) for one in batch], dtype=np.int64)
-    except (TypeError, OverflowError) as error:
-        raise OptionError(
-            "a sampler gives something that is no sample number",
-            got=repr(batch)[:80],
-            accepted="integers",
-            remedy="Give numbers, and let the dataset's __getitem__ look its keys up in a list.",
-        ) from error
-    if len(ids) == 0:
-        raise OptionError("a batch sampler gives an empty batch", accepted="batches of one sample or more")
-    return ids
-
-
-class BatchedSampler:
-    """Batches from a sampler of single ids."""
-
-    def __init__(self, sampler: Any, batch_size: int, *, drop_last: bool) -> None:
-        self.sampler = sampler
-        self.batch_size = batch_size
-        self.drop_last = drop_last
-
-    def __len__(self) -> int:
-        num = len(self.sampler)
-        return num // self.batch_size if self.drop_last else -(-num // self.batch_size)
-
-    def __iter__(self) -> Iterator[list[Any]]:
-        ids: Iterable[Any] = iter(self.sampler)
-        while batch := list(islice(ids, self.batch_size)):
-            if len(batch) == self.batch_size or not self.drop_last:
-                yield batch

@@ -89,7 +89,7 @@ class SourceWork:
             result = self._program_on(pool).run(fetched.columns, context)
         self.sizes.saw(fetched.size_bytes + metered.size_bytes, len(step.ids))
         valid = step.valid & result.valid
-        batch = append_extras(result.batch, self.options.extras, step, valid, self.source, one_value=result.one_value)
+        batch = append_extras(result.batch, self.options, step, valid, self.source, one_value=result.one_value)
         return Made(batch=pin(batch) if self.pins else batch, valid=valid)
 
     def _program_on(self, pool: Pool) -> SampleProgram:

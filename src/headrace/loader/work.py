@@ -8,6 +8,7 @@ from headrace.datasets.policy import Policy
 from headrace.datasets.shard_source import ShardSource
 from headrace.loader.composition import Composition
 from headrace.loader.map_work import MapWork
+from headrace.loader.one_sample import collation_of
 from headrace.loader.ordered_steps import OrderedSteps
 from headrace.loader.read_ahead import ReadAhead
 from headrace.loader.source_work import SourceWork
@@ -30,7 +31,7 @@ def make_work(composition: Composition, recorder: Recorder, *, in_process: bool 
     policy = Policy(
         on_error="skip" if skip else "raise",
         missing=resolved.missing,
-        collate_fn=options.collate_fn,
+        collate_fn=collation_of(options),
         rules=parse_rules(options.collate),
         leaf_rules=composition.leaf_rules,
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence, Sized
 from contextvars import ContextVar, Token
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 
@@ -85,11 +85,11 @@ class RowsRandomness:
             self.row, self.generator = row, generator_of(self.key)
         return self.generator
 
-    def along(self, ids: Sequence[int]) -> Iterator[int]:
+    def along(self, ids: Sequence[Any]) -> Iterator[Any]:
         """The ids of the rows; where global generators follow the samples, they do so at each one's turn."""
         return self._seeding(ids) if GENERATORS.follow_samples else iter(ids)
 
-    def _seeding(self, ids: Sequence[int]) -> Iterator[int]:
+    def _seeding(self, ids: Sequence[Any]) -> Iterator[Any]:
         for number in ids:
             GENERATORS.seed(self.key)
             yield number

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 import torch
 from torch.utils.data import Dataset, RandomSampler, TensorDataset
+from torchvision.datasets import ImageFolder
+from torchvision.transforms import v2
 
 import headrace as hr
 from headrace.errors import OptionError, SampleError, StaleIteratorError
@@ -168,9 +170,17 @@ def test_samples_made_by_the_batch_are_as_many_as_were_asked_for():
         next(iter(hr.DataLoader(ByTheBatch(1), 3)))
 
 
-def test_keys_that_are_no_numbers_are_refused_with_the_remedy():
-    with pytest.raises(OptionError, match=r"got \['b'\].*integers.*in a list"):
-        list(hr.DataLoader({"a": 1, "b": 2}, sampler=["b"]))
+def test_datasets_that_are_read_by_the_batch_take_numbers_from_a_sampler_and_nothing_else(photographs):
+    folder = ImageFolder(photographs, transform=v2.Resize((8, 8)))
+    backwards = hr.DataLoader(folder, 2, sampler=[-1, 0, -60], extras="index")
+    assert [batch[2].tolist() for batch in backwards] == [[59, 0], [0]]
+    with pytest.raises(OptionError, match=r"got \['b'\].*integers"):
+        list(hr.DataLoader(folder, sampler=["b"]))
+    with pytest.raises(OptionError, match=r"got \[\[0, 1\]\].*batch_sampler="):
+        list(hr.DataLoader(folder, batch_size=None, sampler=[[0, 1]]))
+    for lost in (60, -61):
+        with pytest.raises(IndexError, match=f"{lost} is out of range: there are 60"):
+            list(hr.DataLoader(folder, sampler=[lost]))
 
 
 @pytest.mark.parametrize("num", [0, 1, 3])
@@ -329,9 +339,9 @@ def test_a_copy_of_a_loader_starts_where_it_stood_and_is_free_of_it(copied):
 
 
 @pytest.mark.parametrize("ids", [["a"], [1.5], [2**70], [None]])
-def test_what_is_no_sample_number_is_refused(ids):
+def test_what_is_no_sample_number_is_refused(ids, photographs):
     with pytest.raises(OptionError, match="no sample number"):
-        list(hr.DataLoader(Squares(10), sampler=ids, num_workers=1))
+        list(hr.DataLoader(ImageFolder(photographs), sampler=ids, num_workers=1))
 
 
 @pytest.mark.parametrize("batches", [[5], [[0], []]])

@@ -20,6 +20,8 @@ ADVICE = {
 }
 MAX_IDS = 16
 """Ids that are named of a step."""
+MAX_NAME = 60
+"""Characters of a key that are shown."""
 
 
 def death(
@@ -75,8 +77,9 @@ def manner(exit_code: int | None) -> tuple[str, str]:
 
 
 def shown_ids(step: Step) -> str:
-    """The sample ids of a step, or the first ones of many."""
-    shown = ", ".join(map(str, step.ids[:MAX_IDS].tolist()))
+    """The samples of a step by their ids or keys, or the first ones of many."""
+    names = step.ids[:MAX_IDS].tolist() if step.keys is None else step.keys[:MAX_IDS]
+    shown = ", ".join(repr(name)[:MAX_NAME] for name in names)
     return f"[{shown}{', ...' if len(step.ids) > MAX_IDS else ''}]"
 
 

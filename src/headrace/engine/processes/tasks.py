@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple
 
+import cloudpickle
+
 from headrace.contracts import Step
 from headrace.engine.blocks import size_class
 from headrace.engine.processes.board import Board
@@ -69,7 +71,9 @@ class TaskQueue:
 
     def lay(self, task: Task) -> Laid:
         """Writes a task down. Its range is to be given back when its batch has come, or is not wanted any more."""
-        data = pickle.dumps((parts_of(task.step), task.given_s), protocol=5)
+        # A sampler's keys may be of a class that only this program knows; numbers need no such care.
+        dumps = pickle.dumps if task.step.keys is None else cloudpickle.dumps
+        data = dumps((parts_of(task.step), task.given_s), protocol=5)
         place = self.ranges.make(size_class(len(data)))
         start = place.offset - place.window.start + HEADER_BYTES
         place.window.pages[start : start + len(data)] = data

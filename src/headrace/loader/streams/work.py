@@ -112,7 +112,7 @@ class StreamWork:
         batch = self._collate(samples, allocate)
         self.recorder.add("collate", perf_counter() - started, items=len(samples))
         self.sizes.saw(tensor_bytes(batch), len(samples))
-        batch = append_extras(batch, self.options.extras, step, valid, None)
+        batch = append_extras(batch, self.options, step, valid)
         return Made(batch=pin(batch) if self.pins else batch, valid=valid)
 
     def _collate(self, samples: list[Any], allocate: Allocate) -> Any:
