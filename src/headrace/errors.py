@@ -34,7 +34,8 @@ The tree::
     ├── RankMismatchError                   the ranks of one job disagree
     ├── MemoryBudgetError                   one step needs more memory than the budget allows
     ├── WorkerError                         a worker failed in a way that is no fault of a sample
-    │   └── WorkerDiedError                 a worker process was killed, crashed, or ended itself
+    │   ├── WorkerDiedError                 a worker process was killed, crashed, or ended itself
+    │   └── BatchTimeoutError (RuntimeError)    a batch has not come within `timeout=`
     └── LoaderClosedError                   a loader or iterator that is used after its end
         └── StaleIteratorError              a second `iter` has ended this one
 """
@@ -250,6 +251,10 @@ class WorkerError(HeadraceError):
 
 class WorkerDiedError(WorkerError):
     """A worker process was killed, crashed, or ended itself."""
+
+
+class BatchTimeoutError(WorkerError, RuntimeError):
+    """A batch has not come within the time that the user gave it."""
 
 
 class LoaderClosedError(HeadraceError, RuntimeError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import sys
+import time
 from typing import TypeAlias
 
 from headrace.engine.passage import Ending, Passage
@@ -33,12 +34,14 @@ class Arrivals:
         """Has the taker, now or at his next turn, look whether there is still something to wait for."""
         self.queue.put(None)
 
-    def take(self) -> Arrival | None:
-        """Waits for the arrival whose turn it is; None when woken."""
+    def take(self, until_s: float | None = None) -> Arrival | None:
+        """Waits for the arrival whose turn it is; None when woken, or at this moment of `time.monotonic`."""
         while (arrival := self.early.pop(self.next_position, None)) is None:
             try:
-                arrived = self.queue.get(timeout=INTERRUPT_POLL_S)
+                arrived = self.queue.get(timeout=INTERRUPT_POLL_S if until_s is None else left_s(until_s))
             except queue.Empty:
+                if until_s is not None and left_s(until_s) == 0:
+                    return None
                 continue
             if arrived is None:
                 return None
@@ -55,3 +58,9 @@ class Arrivals:
         self.early = {}
         dropped, self.queue = self.queue, queue.SimpleQueue()
         dropped.put(None)
+
+
+def left_s(until_s: float) -> float:
+    """How long a wait until a moment of `time.monotonic` may take at once."""
+    left_s = max(0.0, until_s - time.monotonic())
+    return left_s if INTERRUPT_POLL_S is None else min(left_s, INTERRUPT_POLL_S)

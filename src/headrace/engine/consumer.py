@@ -9,6 +9,7 @@ from typing import NoReturn
 from headrace.contracts import Delivered
 from headrace.engine.flight import Flight
 from headrace.engine.passage import Ending, Passage
+from headrace.engine.patience import Patience
 from headrace.engine.step_errors import closed_error
 from headrace.errors import LoaderClosedError
 
@@ -52,13 +53,14 @@ class Consumer:
         """Waits for the arrival whose turn it is."""
         if self.finished:
             raise StopIteration
-        arrival = None
+        arrival, patience = None, Patience(self.flight)
         while arrival is None:
             closed = self.flight.lifetime.closed
             if closed is not None:
                 raise closed_error(closed)
             try:
-                arrival = self.flight.arrivals.take()
+                patience.check()
+                arrival = self.flight.arrivals.take(patience.until_s)
             except BaseException:  # Ctrl-C: must be prompt, and perhaps nobody comes back to close this
                 self.flight.abandon()
                 raise

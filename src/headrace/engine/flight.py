@@ -55,6 +55,7 @@ class Flight:
         self.pending: Passage | None = None
         self.fetched: list[Passage] = []
         self.worn: deque[Delivered] = deque()
+        self.aboard: dict[int, Step] = {}
         self.num_pulled = 0
         self.num_fetching = 0
         self.num_running = 0
@@ -179,6 +180,7 @@ class Flight:
             self.advancing = False
             self.num_fetching += 1
             self.num_in_flight += 1
+            self.aboard[passage.position] = passage.step
         self.kick()
         self.fetch(passage)
         with self.lock:
@@ -262,12 +264,22 @@ class Flight:
                 tensor dies, torch gives up the GIL, and a thread that waits for it takes the consumer's core as well.
         """
         started_s = time.perf_counter()
+        self.aboard.pop(passage.position, None)
         self.recorder.fill("ready", self.arrivals.num_waiting(), self.options.max_in_flight)
         self.account.give(passage.charged_bytes)
         self.make_way(worn)
         busy_s, size_bytes = time.perf_counter() - started_s, passage.memory.size_bytes
         self.recorder.add("deliver", busy_s, items=len(passage.step.ids), size_bytes=size_bytes)
         return Delivered(step=passage.step, batch=passage.batch)
+
+    @property
+    def is_starting(self) -> bool:
+        """Whether those who do the work are not there yet."""
+        return False
+
+    def give_up(self) -> Step | None:
+        """The consumer has lost patience. Tells for which step, where that is known."""
+        return self.aboard.get(self.arrivals.next_position)
 
     def make_way(self, worn: Delivered | None) -> None:
         """Sees to it that a batch is let go of and the next step is pulled.

@@ -24,3 +24,5 @@ class FlightOptions:
     recorder: Recorder
     max_in_flight: int
     resources: Callable[[], AbstractContextManager[Any]]
+    timeout_s: float | None = None
+    """How long the consumer waits for a batch; None: for ever."""

@@ -33,6 +33,7 @@ class ThreadEngine:
         num_runners: Threads that call `work.run`. By default one more than `num_workers`: while native threads
             decode one batch, the Python part of the next one is done.
         resources: Entered when an iteration starts and left when it ends (`lambda: shared_native_pool(2)`).
+        timeout_s: How long a batch is waited for before a `BatchTimeoutError` ends the iteration; None: for ever.
 
     Raises:
         OptionError: A number of threads or steps below 1.
@@ -51,6 +52,7 @@ class ThreadEngine:
         max_in_flight: int | None = None,
         num_runners: int | None = None,
         resources: Callable[[], AbstractContextManager[Any]] = nullcontext,
+        timeout_s: float | None = None,
     ) -> None:
         self.work = work
         self.options = FlightOptions(
@@ -62,6 +64,7 @@ class ThreadEngine:
             slots=slots,
             recorder=recorder,
             resources=resources,
+            timeout_s=timeout_s,
         )
         at_least_1("num_workers", num_workers)
         self.flight: Flight | None = None

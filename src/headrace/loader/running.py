@@ -64,6 +64,7 @@ def make_threads(composition: Composition, workers: WorkerDecision, stats: Stats
         max_in_flight=workers.max_in_flight,
         num_runners=workers.num_workers + (1 if composition.is_fused else 0),
         resources=partial(while_iterating, stats, composition.workers.num_workers),
+        timeout_s=composition.options.timeout_s or None,
     )
 
 
@@ -87,6 +88,7 @@ def make_processes(composition: Composition, workers: WorkerDecision, stats: Sta
         worker_init=start,
         resources=partial(while_iterating, stats, None),
         threads_per_worker=composition.inner_threads.num_threads,
+        timeout_s=options.timeout_s or None,
     )
 
 

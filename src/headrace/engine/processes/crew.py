@@ -109,23 +109,33 @@ class Crew:
             if self.broken or not self.options.idle_s:
                 self.end(at_once=self.broken)
 
-    def listen(self, listener: Listener) -> bool:
+    def listen(self, listener: Listener, until_s: float | None = None) -> bool:
         """Waits until a worker or the listener's bell says something, and has the listener told.
 
+        Args:
+            listener: Who is told.
+            until_s: When to stop waiting, as a moment of `time.monotonic`; None: never.
+
         Returns:
-            Whether it may go on listening: False when the bell rang, or the listener's iteration is over.
+            Whether it may go on listening: False when the bell rang, the time is over, or the listener's iteration is.
         """
         with self.turn:
             if self.over or self.listener is not listener:
                 return False
-            ready = [fd for fd, _ in self.poller.poll()]
+            wait_ms = None if until_s is None else max(0.0, until_s - time.monotonic()) * 1e3
+            ready = [fd for fd, _ in self.poller.poll(wait_ms)]
             try:
                 for member in dict.fromkeys(self.speakers[fd] for fd in ready if fd in self.speakers):
                     self.hear(member, listener)
             except BaseException:  # Ctrl-C: half a message may be lost
                 self.broken = True
                 raise
-            return listener.bell.read_end not in ready
+            return bool(ready) and listener.bell.read_end not in ready
+
+    @property
+    def is_starting(self) -> bool:
+        """Whether no worker has taken up its work yet."""
+        return not (self.over or self.broken or any(self.board.is_ready(member.number) for member in self.members))
 
     def hear(self, member: Member, listener: Listener) -> None:
         """Passes on what a worker has sent; or that it is gone."""

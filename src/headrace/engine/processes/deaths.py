@@ -6,6 +6,7 @@ import signal
 from typing import Any
 
 from headrace.contracts import Step
+from headrace.engine.step_errors import shown_samples
 from headrace.errors import WorkerDiedError
 
 ADVICE = {
@@ -18,10 +19,6 @@ ADVICE = {
     "exit": "Code of the dataset or of a transform has ended its process: os._exit or exit in native code.",
     "unknown": "Another part of this program has waited for all of its child processes, so nobody knows why.",
 }
-MAX_IDS = 16
-"""Ids that are named of a step."""
-MAX_NAME = 60
-"""Characters of a key that are shown."""
 
 
 def death(
@@ -51,7 +48,7 @@ def death(
         memory += f", {mebibytes(peak_bytes)} at most"
     when = "in a step" if step is not None else "between two steps" if ready else "before its first step"
     place: dict[str, Any] = (
-        {"step": step.index, "epoch": step.epoch, "samples": shown_ids(step)} if step is not None else {}
+        {"step": step.index, "epoch": step.epoch, "samples": shown_samples(step)} if step is not None else {}
     )
     return WorkerDiedError(
         f"worker {worker} (process {pid}) {how} {when}",
@@ -74,13 +71,6 @@ def manner(exit_code: int | None) -> tuple[str, str]:
     except ValueError:  # a real-time signal
         name = f"signal {-exit_code}"
     return f"was killed by {name}", name
-
-
-def shown_ids(step: Step) -> str:
-    """The samples of a step by their ids or keys, or the first ones of many."""
-    names = step.ids[:MAX_IDS].tolist() if step.keys is None else step.keys[:MAX_IDS]
-    shown = ", ".join(repr(name)[:MAX_NAME] for name in names)
-    return f"[{shown}{', ...' if len(step.ids) > MAX_IDS else ''}]"
 
 
 def mebibytes(size_bytes: int) -> str:

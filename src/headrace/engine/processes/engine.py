@@ -48,6 +48,8 @@ class ProcessEngine:
         preload: Modules that a worker imports while the work is still being packed, where this process has them too.
         bound: Whether each step names the worker that has to make it; otherwise whoever is free takes the next one.
         resources: Entered in this process when an iteration starts and left when it ends.
+        timeout_s: How long a batch is waited for before a `BatchTimeoutError` ends the iteration and the workers; None:
+            for ever. Their start does not count.
 
     Raises:
         OptionError: A number of workers, threads or steps below 1, a negative time.
@@ -69,6 +71,7 @@ class ProcessEngine:
         preload: Sequence[str] = PRELOAD,
         bound: bool = False,
         resources: Callable[[], AbstractContextManager[Any]] = nullcontext,
+        timeout_s: float | None = None,
     ) -> None:
         self.job = Job(work=work, worker_init=worker_init, step_context=step_context)
         in_flight = MAX_TICKETS if max_in_flight is None else at_least_1("max_in_flight", max_in_flight)
@@ -81,6 +84,7 @@ class ProcessEngine:
             slots=SHARED_SLOTS,
             recorder=recorder,
             resources=resources,
+            timeout_s=timeout_s,
         )
         if threads_per_worker is not None:
             at_least_1("threads_per_worker", threads_per_worker)

@@ -56,6 +56,16 @@ class ProcessFlight(Flight):
 
     # --- the consumer, while he waits
 
+    @property
+    def is_starting(self) -> bool:
+        """Whether the workers are still importing what they need."""
+        return self.crew.is_starting
+
+    def give_up(self) -> Step | None:
+        """The same; workers that hang are ended with the iteration, and the next one gets new ones."""
+        self.crew.broken = True
+        return super().give_up()
+
     def hear(self, member: Member, message: Message) -> Passage | Ending | None:
         """What a message of a worker means for the order of delivery."""
         if isinstance(message, Unready):

@@ -37,10 +37,10 @@ class Mailbox(Arrivals):
         """Has the taker, now or at his next turn, look whether there is still something to wait for."""
         self.bell.ring()
 
-    def take(self) -> Arrival | None:
-        """Waits for the arrival whose turn it is; None when woken."""
+    def take(self, until_s: float | None = None) -> Arrival | None:
+        """Waits for the arrival whose turn it is; None when woken, or at this moment of `time.monotonic`."""
         while (arrival := self.early.pop(self.next_position, None)) is None:
-            if not self.sort_in() and not self.crew.listen(self):
+            if not self.sort_in() and not self.crew.listen(self, until_s):
                 self.bell.hush()
                 if not self.sort_in():
                     return None
