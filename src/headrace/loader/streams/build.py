@@ -56,6 +56,7 @@ def in_threads(
         max_in_flight=composition.workers.max_in_flight,
         num_runners=plan.num_streams,
         resources=partial(while_iterating, stats, None),
+        timeout_s=composition.options.timeout_s or None,
     )
     return StreamEngine(engine, steps, duplicates, release=work.release)
 
@@ -83,6 +84,7 @@ def in_processes(
         bound=True,
         resources=partial(while_iterating, stats, None),
         threads_per_worker=composition.inner_threads.num_threads,
+        timeout_s=options.timeout_s or None,
     )
     renews = None if options.persistent_workers else partial(take_snapshot, composition.dataset)
     return StreamEngine(engine, steps, duplicates, snapshot=renews, sent=sent)
