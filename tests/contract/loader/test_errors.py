@@ -28,16 +28,16 @@ class KeywordOnlyError(Exception):
 class Failing(Numbers):
     """The fourth sample fails."""
 
-    def __init__(self, error):
+    def __init__(self, make_error):
         super().__init__(6)
-        self.error = error
+        self.make_error = make_error
 
     def __getitem__(self, index):
         return self.look_up(index)
 
     def look_up(self, index):
         if index == 3:
-            raise self.error
+            raise self.make_error()
         return index
 
 
@@ -58,7 +58,7 @@ def told(error):
     ids=lambda error: type(error).__name__,
 )
 def test_an_exception_keeps_its_type_and_message_and_shows_where_it_was_raised(kit, error):
-    iterator = iter(kit.make(Failing(error), batch_size=2))
+    iterator = iter(kit.make(Failing(lambda: error), batch_size=2))
     assert next(iterator).tolist() == [0, 1]
     with pytest.raises(type(error)) as caught:
         next(iterator)
@@ -67,11 +67,14 @@ def test_an_exception_keeps_its_type_and_message_and_shows_where_it_was_raised(k
 
 
 @pytest.mark.parametrize(
-    "error", [TwoArgumentsError(7, "broken"), KeywordOnlyError(place="the end")], ids=["two", "keyword"]
+    "make_error",
+    [lambda: TwoArgumentsError(7, "broken"), lambda: KeywordOnlyError(place="the end")],
+    ids=["two", "keyword"],
 )
-def test_an_exception_that_cannot_be_made_from_its_message_is_still_told(kit, error):
+def test_an_exception_that_cannot_be_made_from_its_message_is_still_told(kit, make_error):
+    error = make_error()
     with pytest.raises(RuntimeError if kit.is_torch and kit.has_processes else type(error)) as caught:
-        list(kit.make(Failing(error), batch_size=2))
+        list(kit.make(Failing(make_error), batch_size=2))
     assert str(error) in told(caught.value)
 
 
@@ -93,7 +96,7 @@ def test_a_sample_that_is_not_there_is_an_index_error(kit):
 
 
 def test_the_loader_can_be_iterated_anew_after_an_error(kit):
-    dataset = Failing(ValueError("once"))
+    dataset = Failing(lambda: ValueError("once"))
     loader = kit.make(dataset, batch_size=3, sampler=[0, 1, 2])
     failing = kit.make(dataset, batch_size=3)
     with pytest.raises(ValueError, match="once"):
