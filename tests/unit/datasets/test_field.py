@@ -4,6 +4,7 @@ import pytest
 
 import headrace as hr
 from headrace.datasets.field import Field, kind_of_extension
+from headrace.datasets.fields import parse_fields
 from headrace.errors import OptionError
 
 KINDS = {
@@ -115,10 +116,16 @@ def test_what_a_codec_cannot_hold_is_refused_with_what_it_can(extension, argumen
         hr.field(extension, **arguments)
 
 
-@pytest.mark.parametrize("extension", ["jpg", "cls", "txt", "bin", "json;txt"])
+@pytest.mark.parametrize("extension", ["jpg", "cls", "txt", "json;txt"])
 def test_paths_lead_into_structure_only(extension):
     with pytest.raises(OptionError, match=r"no parts to choose from.*json, jsonl, npz, pt"):
         hr.field(extension, get="a.b")
+
+
+def test_a_name_without_a_codec_may_be_a_column_of_a_list_and_is_no_structure_in_shards():
+    column = hr.field("bin", get="a.b")
+    with pytest.raises(OptionError, match=r"no parts to choose from in a field `bin`"):
+        parse_fields(column, ("bin",))
 
 
 def test_a_path_that_does_not_parse_is_told_where_it_is_written():
