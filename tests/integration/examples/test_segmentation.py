@@ -57,5 +57,5 @@ def test_learns_and_goes_on_after_a_crash(example, masked, goes_on_with_the_same
     options = [*SMALL, "--epochs=4", "--lr=0.1", f"--validate={masked}"]
     printed = goes_on_with_the_same_images("segmentation", masked, whole, *options, batch_size=3)
     lines = re.findall(r"^epoch (\d): loss (\d+\.\d+), mean IoU ([\d.]+)%$", printed, re.MULTILINE)
-    assert [epoch for epoch, _, _ in lines] == ["1", "2", "3"]
+    assert [epoch for epoch, _, _ in lines] == ["0", "1", "2", "3"]
     assert float(lines[-1][1]) < 0.6, "better than the ln 2 of a coin"
