@@ -112,33 +112,40 @@ def _plan_views(shape: SampleShape, views: ViewTransforms, options: DecodeOption
     made = {key: plan_sample(shape, one, options) for key, one in by_object.items()}
     plans = tuple(made[id(one)] for one in views.transforms)
     if views.field is not None:
-        per_view = frozenset([_places(shape)[views.field]])
+        per_view = frozenset([_place_of(shape, views.field)])
     else:
         per_view = frozenset(place for plan in plans for place in plan.moving_leaves)
     return replace(plans[0], views=plans, per_view=per_view)
 
 
-def _places(shape: SampleShape) -> dict[str, int]:
-    """Where fields are, by their names and extensions."""
-    places = {ext: place for place, entry in enumerate(shape.entries) for ext in (*entry.extensions, *entry.asked)}
-    return places | {entry.name: place for place, entry in enumerate(shape.entries)}
+def _place_of(shape: SampleShape, name: Any) -> int:
+    """Where the field of a name is; an extension will do where one field alone has it.
+
+    Raises:
+        OptionError: The sample has no such field, or several.
+    """
+    names = [entry.name for entry in shape.entries]
+    if name in names:
+        return names.index(name)
+    places = [at for at, entry in enumerate(shape.entries) if name in (*entry.extensions, *entry.asked)]
+    if len(places) != 1:
+        which = "several fields of the sample" if places else "a field that the sample has not"
+        accepted = ", ".join(repr(names[at]) for at in places or range(len(names)))
+        raise OptionError(f"transform names {which}", got=repr(name), accepted=accepted)
+    return places[0]
 
 
 def _plan_by_field(
     shape: SampleShape, transform: Mapping[str, Any], images: list[int], options: DecodeOptions
 ) -> SamplePlan:
-    places = _places(shape)
     recipes = {place: _compile(None, options) for place in images}
     calls: dict[int, Callable[[Any], Any]] = {}
     for name, one in transform.items():
-        if name not in places:
-            raise OptionError(
-                "transform names a field that the sample has not", got=repr(name), accepted=", ".join(map(repr, places))
-            )
-        if places[name] in recipes:
-            recipes[places[name]] = _compile(one, options)
+        place = _place_of(shape, name)
+        if place in recipes:
+            recipes[place] = _compile(one, options)
         elif one is not None:
-            calls[places[name]] = one if callable(one) else _not_callable(one)
+            calls[place] = one if callable(one) else _not_callable(one)
     return SamplePlan(shape=shape, images=recipes, calls=calls, options=options)
 
 

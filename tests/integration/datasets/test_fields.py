@@ -32,6 +32,7 @@ SCORE = hr.field("json", get="score")
 MASK = hr.field("seg.png")
 CLASS = hr.field("class", kind="label", classes=NAMES)
 EVERYTHING = {
+    "image": "png",
     "boxes": BOXES,
     "points": POINTS,
     "labels": LABELS,
@@ -67,10 +68,15 @@ def mask(number):
     return np.random.default_rng(number).integers(0, 21, (6, 9)).astype(np.uint8)
 
 
+def pixels(number):
+    return np.random.default_rng(number).integers(0, 256, (6, 9, 3)).astype(np.uint8)
+
+
 def sample(number, **changed):
     image = Image.fromarray(mask(number))
     image.putpalette(bytes(range(256)) * 3)
     fields = {
+        "png": pixels(number),
         "json": annotation(number),
         "seg.png": image,
         "class": NAMES[number % len(NAMES)].encode(),
@@ -97,6 +103,7 @@ def expected(number):
     facts = annotation(number)
     objects = facts["objects"]
     return {
+        "image": torch.from_numpy(pixels(number)).permute(2, 0, 1),
         "boxes": torch.tensor([one["bbox"] for one in objects]).reshape(-1, 4),
         "points": torch.tensor([one["points"] for one in objects]).reshape(-1, 2, 2),
         "labels": torch.tensor([NAMES.index(one["name"]) for one in objects], dtype=torch.int64),
@@ -154,6 +161,7 @@ def test_batches_of_every_kind_in_every_engine(shards, engine):
         for row, number in enumerate(batch["__index__"].tolist()):
             wanted = expected(number)
             assert_same(batch["mask"][row], wanted["mask"])
+            assert_same(batch["image"][row], wanted["image"])
             for name in LISTS:
                 assert_same(batch[name][row], wanted[name])
             for name in ("label", "class", "score", "caption", "text"):
@@ -218,41 +226,45 @@ def test_extras_stand_beside_texts_of_any_dataset():
 
 
 @pytest.mark.parametrize("name", [*EVERYTHING])
-@pytest.mark.parametrize("engine", ENGINES[:2], ids=ENGINE_NAMES[:2])
-def test_every_policy_for_every_missing_kind(tmp_path, name, engine):
-    check_policies(tmp_path, {name: EVERYTHING[name]}, engine)
+@pytest.mark.parametrize("shape", ["dict", "tuple", "bare"])
+def test_every_policy_for_every_missing_kind(tmp_path, name, shape):
+    check_policies(tmp_path, {name: EVERYTHING[name]}, shape, ENGINES[0])
 
 
+@pytest.mark.parametrize("shape", ["dict", "tuple"])
 @pytest.mark.parametrize("engine", ENGINES, ids=ENGINE_NAMES)
-def test_every_policy_where_all_kinds_are_missing(tmp_path, engine):
-    check_policies(tmp_path, EVERYTHING, engine)
+def test_every_policy_where_all_kinds_are_missing(tmp_path, shape, engine):
+    check_policies(tmp_path, EVERYTHING, shape, engine)
 
 
-def check_policies(tmp_path, fields, engine):
+def check_policies(tmp_path, asked, shape, engine):
     """Sample 2 of 6 lacks all fields but one that nobody reads."""
     samples = [sample(number) for number in range(6)]
     samples[2] = {"__key__": "k002", "bin": b"x"}
     write(tmp_path, samples)
-    rules = dict.fromkeys(fields, "list")
+    names = list(asked)
+    fields = {"dict": asked, "tuple": tuple(asked.values()), "bare": asked[names[0]]}[shape]
+    rules = {entry.name: "list" for entry in hr.ShardDataset(tmp_path, fields=fields).shape.entries}
 
     def batch(missing):
         dataset = hr.ShardDataset(tmp_path, fields=fields, missing=missing)
         loader = hr.DataLoader(dataset, 6, collate=rules, extras="valid", **engine)
         try:
-            return next(iter(loader))
+            found = next(iter(loader))
         finally:
             loader.close()
+        return found if shape == "dict" else dict(zip([*names, "__valid__"], found, strict=True))
 
     with pytest.raises(MissingFieldError) as caught:
         batch("raise")
     assert caught.value.where["key"] == "k002"
     assert caught.value.where["shard"].endswith("s-00.tar")
-    assert caught.value.where["field"] in fields
+    assert caught.value.where["field"] in rules
     skipped = batch("skip")
     assert skipped["__valid__"].tolist() == [True, True, False, True, True, True]
     given = batch("none")
     assert given["__valid__"].all()
-    for name in fields:
+    for name in names:
         assert given[name][2] is None
         assert skipped[name][2] is not None
         for row in (0, 1, 3, 4, 5):
@@ -441,6 +453,18 @@ def test_a_callable_of_a_field_gets_what_the_field_holds(shards):
     areas = hr.ShardDataset(shards, fields={"area": BOXES}, transform={"area": note})[3]["area"]
     assert seen[0].shape == (3, 4)
     assert areas.tolist() == [210.0] * 3
+
+
+def test_a_callable_goes_by_the_extension_where_one_field_alone_has_it(shards):
+    assert hr.ShardDataset(shards, fields=(BOXES, "txt"), transform={"json": len})[3] == (3, "text 3")
+    dataset = hr.ShardDataset(shards, fields=(BOXES, LABELS), transform={"json": len})
+    with pytest.raises(OptionError, match=r"several fields.*'json'.*'json:objects\[\]\.bbox', 'json:obj"):
+        dataset[3]
+    with pytest.raises(OptionError, match=r"a field that the sample has not.*'jpg'"):
+        hr.ShardDataset(shards, fields=(BOXES, "txt"), transform={"jpg": len})[3]
+    found = hr.ShardDataset(shards, fields=(BOXES, LABELS), transform={"json:objects[].name": len})[3]
+    assert found[0].shape == (3, 4)
+    assert found[1] == 3
 
 
 def test_values_of_one_document_are_not_shared_with_who_changes_them(shards):
