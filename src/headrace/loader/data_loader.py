@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from copy import copy
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import numpy as np
@@ -11,22 +11,15 @@ import numpy as np
 from headrace.contracts import OnError, Tail
 from headrace.datasets.collate_rules import RulesArgument
 from headrace.datasets.plan import DecodeOptions, Exif, Fuse, MemoryFormat
-from headrace.engine import Stats, StatsSnapshot
+from headrace.engine import StatsSnapshot
 from headrace.engine.stats import Scope
 from headrace.errors import OptionError
-from headrace.loader.agreement import Agreement
 from headrace.loader.arguments import check_samplers, check_workers, read_shuffle, read_topology, seed_of
-from headrace.loader.composition import compose
+from headrace.loader.life import Life
 from headrace.loader.options import Engine, Extra, LoaderOptions, ShuffleArgument
-from headrace.loader.peers import Peers
-from headrace.loader.place import Place
-from headrace.loader.progress import Progress
-from headrace.loader.run import Run
 from headrace.loader.running import make_one
-from headrace.loader.steps import StepSource
-from headrace.loader.streams.compose import check_stream_arguments, compose_streams
+from headrace.loader.streams.compose import check_stream_arguments
 from headrace.loader.streams.recognise import is_stream
-from headrace.loader.topology import detect_topology
 from headrace.loader.torch_arguments import TorchArguments, read_context
 from headrace.loader.torch_attributes import TorchAttributes
 from headrace.order import OnBatchChange, Topology
@@ -138,7 +131,7 @@ class DataLoader(TorchAttributes, Generic[T]):
         on_error: OnError = "raise",
         extras: Extra | Sequence[Extra] = (),
     ) -> None:
-        self.options = LoaderOptions(
+        options = LoaderOptions(
             batch_size=batch_size if batch_sampler is None else None,
             is_batched=batch_size is not None or batch_sampler is not None,
             shuffle=read_shuffle(shuffle),
@@ -164,7 +157,7 @@ class DataLoader(TorchAttributes, Generic[T]):
             extras=(extras,) if isinstance(extras, str) else tuple(extras),
             decode=DecodeOptions(fuse=fuse, memory_format=memory_format, exif=exif, dct_scaling=dct_scaling),
         )
-        self._given = TorchArguments(
+        given = TorchArguments(
             dataset=dataset,
             sampler=sampler,
             batch_sampler=batch_sampler,
@@ -174,16 +167,11 @@ class DataLoader(TorchAttributes, Generic[T]):
             in_order=in_order,
             shuffles=bool(shuffle),
         )
-        check_samplers(self._given, self.options, batch_size)
-        check_workers(self.options)
+        check_samplers(given, options, batch_size)
+        check_workers(options)
         if is_stream(dataset):
-            check_stream_arguments(self.options, sampler, batch_sampler)
-        self._topology = read_topology(topology)
-        self._agreement = Agreement(Peers(self._topology).rendezvous)
-        self._progress = Progress()
-        self._stats = Stats()
-        self._run: Run | None = None
-        self._unpickled: dict[str, Any] | None = None
+            check_stream_arguments(options, sampler, batch_sampler)
+        self._life = Life(given, options, read_topology(topology))
 
     def __repr__(self) -> str:
         """What it delivers; `explain()` says how."""
@@ -192,7 +180,7 @@ class DataLoader(TorchAttributes, Generic[T]):
 
     def __len__(self) -> int:
         """Batches of a whole epoch on this rank, wherever in it the loader stands."""
-        return self._steps().num_steps(self._progress.here.epoch)
+        return self._life.length()
 
     def __iter__(self) -> Iterator[T]:
         """Starts the epoch after the last one that delivered a batch or ended, or goes on from a loaded state.
@@ -203,7 +191,7 @@ class DataLoader(TorchAttributes, Generic[T]):
         Raises:
             RankMismatchError: Another rank of the job opens something else: other seed, epoch, data or arguments.
         """
-        return self._going().begin()
+        return self._life.going().begin()
 
     def forever(self) -> Iterator[T]:
         """Batches without end, one epoch after another, for training that counts steps.
@@ -214,7 +202,7 @@ class DataLoader(TorchAttributes, Generic[T]):
         num_empty = 0
         while num_empty < 2:
             num_empty += 1
-            for batch in self._going().begin(goes_on=True):
+            for batch in self._life.going().begin(goes_on=True):
                 num_empty = 0
                 yield batch
         raise OptionError("forever() finds no batch", got="an epoch without batches", remedy="Look at len(loader)")
@@ -224,10 +212,7 @@ class DataLoader(TorchAttributes, Generic[T]):
 
         After `load_state_dict`, the epoch in which the state stands goes on from there; another one starts anew.
         """
-        before = self._progress.upcoming.epoch
-        self._progress.choose(epoch)
-        if self._progress.upcoming.epoch != before:
-            self._unpickled = None
+        self._life.choose_epoch(epoch)
 
     def set_batch_size(self, batch_size: int) -> None:
         """From the next batch on, batches have this size: the rest of the epoch is delivered exactly once in them.
@@ -238,11 +223,7 @@ class DataLoader(TorchAttributes, Generic[T]):
             OptionError: No integer of 1 or more, or the batches are those of a sampler.
             OrderError: Called between accumulated batches, or the canonical nodes do not divide the new global batch.
         """
-        run = self._running()
-        if not self.options.is_batched:
-            raise OptionError("set_batch_size() finds no batches", got="batch_size=None")
-        run.resize(batch_size)
-        self.options = replace(self.options, batch_size=batch_size)
+        self._life.resize(batch_size)
 
     def state_dict(self) -> dict[str, Any]:
         """Where this loader stands, in under 1 KB that JSON can hold: what was delivered, not what was made ahead.
@@ -250,7 +231,7 @@ class DataLoader(TorchAttributes, Generic[T]):
         Saved before the end of an epoch was signalled, the rest of it (perhaps nothing) comes first; after that, the
         next epoch.
         """
-        return self._running().state()
+        return self._life.running().state()
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """The next `iter` goes on behind the last batch that was delivered when the state was saved.
@@ -262,7 +243,7 @@ class DataLoader(TorchAttributes, Generic[T]):
             OrderError: The state belongs to another dataset, order or global batch, comes from a newer format, or is
                 damaged. The field and both values are named, and the loader stays as it is.
         """
-        self._running().restore(state_dict)
+        self._life.running().restore(state_dict)
 
     def peek(self) -> T:
         """The batch that the next `iter` would deliver first, made in the caller's thread; nothing moves.
@@ -270,19 +251,19 @@ class DataLoader(TorchAttributes, Generic[T]):
         Raises:
             OptionError: The epoch has no batch, or a sampler of the caller would move by being read.
         """
-        composition = self._running().composition
+        composition = self._life.running().composition
         if composition.shuffle is None:
             raise OptionError(
                 "peek() would move the sampler or the stream", remedy="Look at next(iter(loader)) instead"
             )
-        first = next(composition.steps.steps(self._progress.upcoming), None)
+        first = next(composition.steps.steps(self._life.progress.upcoming), None)
         if first is None:
             raise OptionError("peek() finds no batch", got="an epoch without batches")
         return make_one(composition, first).batch  # type: ignore[no-any-return]
 
     def explain(self) -> str:
         """What was decided and why, at most fifteen lines."""
-        return self._running().explain()
+        return self._life.running().explain()
 
     def stats(self, scope: Scope = "total") -> StatsSnapshot:
         """What each stage did: busy and waiting time, items, bytes, queue fill, percentiles.
@@ -290,79 +271,38 @@ class DataLoader(TorchAttributes, Generic[T]):
         Args:
             scope: "total": since the loader was made; "epoch": since the last `iter`.
         """
-        return self._stats.snapshot(scope)
+        return self._life.stats.snapshot(scope)
 
     def close(self) -> None:
         """Ends the live iterator, if any, and frees what it held. The loader can be iterated again."""
-        if self._run is not None:
-            self._run.close()
+        self._life.close()
 
     @property
     def epoch(self) -> int:
         """The epoch of the current iterator; before the first, the one that it will start."""
-        return self._progress.here.epoch
+        return self._life.progress.here.epoch
 
     @property
     def step(self) -> int:
         """Batches of the current epoch that lie behind, counted in the present size: `len(loader) - steps_left`."""
-        return self._steps().num_done(self._progress.here)
+        return self._life.steps().num_done(self._life.progress.here)
 
     @property
     def steps_left(self) -> int:
         """Batches that the current epoch still has."""
-        return self._steps().num_left(self._progress.here)
+        return self._life.steps().num_left(self._life.progress.here)
 
     @property
     def valid(self) -> np.ndarray[Any, np.dtype[np.bool_]] | None:
         """One bool a row of the batch just delivered: False for padding and skipped samples; None before the first."""
-        return self._progress.valid
+        return self._life.progress.valid
 
     @property
     def num_workers(self) -> int:
         """Workers of this loader, as asked for, else as decided."""
         asked = self.options.num_workers
-        return asked if asked != "auto" else self._running().composition.workers.num_workers
+        return asked if asked != "auto" else self._life.running().composition.workers.num_workers
 
     def __getstate__(self) -> dict[str, Any]:
-        """What another process or a copy needs: threads, batches in flight and statistics stay here.
-
-        The copy's next iterator starts where this one's would.
-        """
-        place = self._progress.upcoming
-        state = self._unpickled if place.is_beginning else self._steps().state(place)
-        fresh = {"_agreement": None, "_progress": Progress(Place(epoch=place.epoch)), "_unpickled": state}
-        return self.__dict__ | {"_run": None, "_stats": None} | fresh
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        self._agreement = Agreement(Peers(self._topology).rendezvous)
-        self._stats = Stats()
-
-    def _running(self) -> Run:
-        """The composed loader; at first use this rank is found out and everything is decided."""
-        if self._run is None:
-            self._run = self._composed(detect_topology(self._topology))
-        if self._unpickled is not None:
-            # A copy starts where its original would have, perhaps on another number of ranks.
-            state, self._unpickled = self._unpickled, None
-            self._run.restore(state)
-        return self._run
-
-    def _composed(self, topology: Topology) -> Run:
-        if is_stream(self.dataset):
-            composition = compose_streams(self.dataset, self.options, topology)
-        else:
-            composition = compose(self._given, self.options, topology)
-        return Run(composition, self._progress, self._stats, self._agreement)
-
-    def _going(self) -> Run:
-        """The loader as the next iterator is to find it: attributes may have been set since it was composed."""
-        run = self._running()
-        if run.composition.options != self.options:
-            run.close()
-            self._run = self._composed(run.composition.topology)
-            self._run.composition = replace(self._run.composition, steps=run.composition.steps)
-        return self._running()
-
-    def _steps(self) -> StepSource:
-        return self._running().composition.steps
+        """What another process or a copy needs. The copy's next iterator starts where this one's would."""
+        return self.__dict__ | {"_life": copy(self._life)}

@@ -20,6 +20,7 @@ from headrace.loader.epoch_chain import EpochChain
 from headrace.loader.explain import explain
 from headrace.loader.iterator import LoaderIterator
 from headrace.loader.landing import Landing
+from headrace.loader.outline import outline_of
 from headrace.loader.peers import is_in_a_job
 from headrace.loader.place import Place
 from headrace.loader.progress import Progress
@@ -48,6 +49,8 @@ class Run:
         self.read_ahead: ReadAhead | None = None
         self.chain: EpochChain | None = None
         self.live: weakref.ref[LoaderIterator] | None = None
+        self.outline: str | None = None
+        """Of the dataset, as workers or the plan have it."""
 
     def begin(self, *, goes_on: bool = False) -> LoaderIterator:
         """An iterator over what comes next; the one before it ends.
@@ -68,6 +71,23 @@ class Run:
         iterator = LoaderIterator(stream, self.landing, progress, self.agreement, composition.topology.rank)
         self.live = weakref.ref(iterator)
         return iterator
+
+    @property
+    def is_iterating(self) -> bool:
+        """Whether somebody holds an iterator that has not come to its end."""
+        return self.live is not None and self.live() is not None and not self.progress.is_over
+
+    def has_changed(self) -> bool:
+        """Whether the dataset looks other than when this was asked first, where copies or a plan of it are in use.
+
+        Never with `persistent_workers=True`, which keeps workers and their dataset, as in torch.
+        """
+        composition = self.composition
+        is_copied = composition.resolved is not None or self.choice.kind == "processes"
+        if not is_copied or composition.streams is not None or composition.options.persistent_workers:
+            return False
+        before, self.outline = self.outline, outline_of(composition.dataset, composition.options.collate_fn)
+        return None not in (before, self.outline) and before != self.outline
 
     def _agree(self, facts: Mapping[str, Any] | None) -> None:
         began_s = time.perf_counter()

@@ -13,8 +13,9 @@ from headrace.datasets.collate_rules import parse_rules
 from headrace.errors import OptionError
 from headrace.loader.arguments import check_timeout
 from headrace.loader.collation import Collation
+from headrace.loader.life import Life
 from headrace.loader.options import LoaderOptions
-from headrace.loader.torch_arguments import TorchArguments, read_context
+from headrace.loader.torch_arguments import read_context
 
 FIXED = frozenset({"dataset", "batch_size", "sampler", "batch_sampler", "drop_last", "persistent_workers", "generator"})
 """What cannot be set any more: as in torch, and `generator`, from which the seed was taken."""
@@ -36,8 +37,12 @@ KEPT = frozenset({"multiprocessing_context", "pin_memory_device", "in_order"})
 class TorchAttributes:
     """What the caller asked for, under torch's names."""
 
-    options: LoaderOptions
-    _given: TorchArguments
+    _life: Life
+
+    @property
+    def options(self) -> LoaderOptions:
+        """What was asked for, as options."""
+        return self._life.options
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Sets an attribute; those of torch as torch has it.
@@ -50,17 +55,17 @@ class TorchAttributes:
         if name in OPTIONS:
             options = replace(self.options, **{OPTIONS[name]: value})
             check_timeout(options)
-            self.options = options
+            self._life.options = options
         elif name in KEPT:
             kept: Any = read_context(value, self.options.num_workers) if name == "multiprocessing_context" else value
-            self._given = replace(self._given, **{name: kept})
+            self._life.given = replace(self._life.given, **{name: kept})
         else:
             super().__setattr__(name, value)
 
     @property
     def dataset(self) -> Any:
         """The dataset of the caller."""
-        return self._given.dataset
+        return self._life.given.dataset
 
     @property
     def batch_size(self) -> int | None:
@@ -70,12 +75,12 @@ class TorchAttributes:
     @property
     def sampler(self) -> Any:
         """The sampler of the caller, else a `SequentialSampler` or `RandomSampler` that says whether we shuffle."""
-        return self._given.sampler_to_read
+        return self._life.given.sampler_to_read
 
     @property
     def batch_sampler(self) -> Any:
         """The batch sampler of the caller, else a `BatchSampler`; None where there are no batches."""
-        return self._given.batch_sampler_to_read(self.options)
+        return self._life.given.batch_sampler_to_read(self.options)
 
     @property
     def drop_last(self) -> bool:
@@ -100,7 +105,7 @@ class TorchAttributes:
     @property
     def pin_memory_device(self) -> str:
         """As it was given; torch, too, goes by the current accelerator."""
-        return self._given.pin_memory_device
+        return self._life.given.pin_memory_device
 
     @property
     def timeout(self) -> float:
@@ -125,14 +130,14 @@ class TorchAttributes:
     @property
     def multiprocessing_context(self) -> BaseContext | None:
         """The context of the start method that was given."""
-        return self._given.multiprocessing_context
+        return self._life.given.multiprocessing_context
 
     @property
     def generator(self) -> Any:
         """The generator whose initial seed is the seed of the loader, if one was given."""
-        return self._given.generator
+        return self._life.given.generator
 
     @property
     def in_order(self) -> bool:
         """As it was given; batches come in order."""
-        return self._given.in_order
+        return self._life.given.in_order
