@@ -301,7 +301,7 @@ class DataLoader(TorchAttributes, Generic[T]):
     def num_workers(self) -> int:
         """Workers of this loader, as asked for, else as decided."""
         asked = self.options.num_workers
-        return asked if asked != "auto" else self._life.running().composition.workers.num_workers
+        return asked if asked != "auto" else self._life.running().num_workers
 
     def __getstate__(self) -> dict[str, Any]:
         """What another process or a copy needs. The copy's next iterator starts where this one's would."""

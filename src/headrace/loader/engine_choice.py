@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from headrace.errors import OptionError
 from headrace.loader.gil_share import GilShare
 from headrace.loader.workers import WorkerDecision, suited_threads
 
@@ -66,6 +67,13 @@ def choose_engine(
     if kind == "threads" and python is not None and python.makes_samples and python.measured is not None:
         workers = suited_threads(workers, python.measured, prefetch_factor=prefetch_factor)
     return EngineChoice(kind=kind, reason=reason, workers=workers)
+
+
+def without_processes(choice: EngineChoice, objection: OptionError) -> EngineChoice:
+    """Threads in the place of processes that the dataset cannot be sent to."""
+    place = objection.where.get("at")
+    reason = f"{choice.reason}; but {place or 'the dataset'} cannot be sent to worker processes: {objection.got}"
+    return replace(choice, kind="threads", reason=reason)
 
 
 def _kind(asked: str, num_workers: int, batch_size: int, python: PythonPart | None) -> tuple[EngineKind, str]:

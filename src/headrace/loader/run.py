@@ -11,7 +11,7 @@ from typing import Any
 
 from headrace.contracts import Delivered, Step
 from headrace.datasets.shared import PackedDataset, pack_attributes
-from headrace.engine import Stats, StepStream
+from headrace.engine import ProcessEngine, Stats, StepStream
 from headrace.errors import OptionError
 from headrace.loader.agreement import Agreement
 from headrace.loader.composition import Composition
@@ -25,7 +25,7 @@ from headrace.loader.peers import is_in_a_job
 from headrace.loader.place import Place
 from headrace.loader.progress import Progress
 from headrace.loader.read_ahead import ReadAhead
-from headrace.loader.running import AnyEngine, decide_engine, make_engine
+from headrace.loader.running import AnyEngine, decide_engine, make_engine, settled
 from headrace.loader.work import make_read_ahead
 
 
@@ -97,19 +97,31 @@ class Run:
     @cached_property
     def choice(self) -> EngineChoice:
         """The engine, decided when it is first asked for."""
-        return decide_engine(self.composition)
+        choice = decide_engine(self.composition)
+        return settled(choice, self.sent) if choice.kind == "processes" else choice
 
     @cached_property
-    def packed(self) -> PackedDataset | None:
-        """The dataset as worker processes get it, its large lists shared; None where there are none to get it."""
+    def shared(self) -> PackedDataset | None:
+        """The dataset as worker processes would get it, its large lists shared; None where its items are not asked for one by one."""
         composition = self.composition
-        if self.choice.kind != "processes" or composition.resolved is not None or composition.streams is not None:
-            return None
-        return pack_attributes(composition.dataset)
+        is_map_style = composition.resolved is None and composition.streams is None
+        return pack_attributes(composition.dataset) if is_map_style else None
+
+    @property
+    def sent(self) -> Composition:
+        """The composition as worker processes would get it."""
+        return self.composition if self.shared is None else replace(self.composition, dataset=self.shared.dataset)
+
+    @property
+    def num_workers(self) -> int:
+        """Workers; before samples were looked at, as many as the arguments and the machine say."""
+        decided = self.choice.workers if "choice" in vars(self) else self.composition.workers
+        return decided.num_workers
 
     def explain(self) -> str:
         """What was decided and why."""
-        lists = self.packed.explain(self.composition.workers.num_workers) if self.packed is not None else None
+        shared = self.shared if self.choice.kind == "processes" else None
+        lists = shared.explain(self.choice.workers.num_workers) if shared is not None else None
         return explain(self.composition, self.choice, lists, self.progress.here.epoch)
 
     def state(self) -> dict[str, Any]:
@@ -139,13 +151,16 @@ class Run:
 
     def close(self) -> None:
         """Ends the live iterator and frees what it held."""
+        self._forsake()
+        engine, self.engine = self.engine, None
+        if engine is not None:
+            engine.close()
+
+    def _forsake(self) -> None:
         self.live = None
         if self.chain is not None:
             self.chain.end()
             self.chain = None
-        engine, self.engine = self.engine, None
-        if engine is not None:
-            engine.close()
 
     def _chain(self, *, goes_on: bool) -> None:
         """Sees to it that streams go on behind the end of an epoch, or that they do not."""
@@ -167,17 +182,24 @@ class Run:
         """The engine, made when it is first needed."""
         if self.engine is None:
             composition = self.composition
-            if self.packed is not None:
-                composition = replace(composition, dataset=self.packed.dataset)
             if self.choice.kind == "processes":
+                composition = self.sent
                 self.landing = Landing(composition.sizes, pins=composition.options.pin_memory)
                 self.read_ahead = make_read_ahead(composition)
             self.engine = make_engine(composition, self.choice, self.stats, self.agreement.claim)
         return self.engine
 
     def _recompose(self, composition: Composition) -> None:
-        """Another composition, and nothing left of what ran under the old one."""
-        self.close()
+        """Another composition, and nothing left of what ran under the old one but processes.
+
+        Those take seconds to start, and what they do does not depend on which steps there are.
+        """
+        if isinstance(self.engine, ProcessEngine):
+            self._forsake()
+            self.engine.rest()
+            self.read_ahead = make_read_ahead(composition)
+        else:
+            self.close()
         self.composition = composition
 
 

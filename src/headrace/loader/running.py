@@ -18,7 +18,7 @@ from headrace.engine import (
     ThreadEngine,
 )
 from headrace.loader.composition import Composition
-from headrace.loader.engine_choice import EngineChoice, PythonPart, choose_engine
+from headrace.loader.engine_choice import EngineChoice, PythonPart, choose_engine, without_processes
 from headrace.loader.gil_share import GilShare, measure_gil_share
 from headrace.loader.made import Made
 from headrace.loader.streams.build import make_stream_engine
@@ -90,6 +90,21 @@ def make_processes(composition: Composition, workers: WorkerDecision, stats: Sta
         threads_per_worker=composition.inner_threads.num_threads,
         timeout_s=options.timeout_s or None,
     )
+
+
+def settled(choice: EngineChoice, composition: Composition) -> EngineChoice:
+    """A choice that can be carried out: threads where we would take processes and the dataset cannot be sent to them.
+
+    Args:
+        choice: What would be best.
+        composition: With the dataset as workers would get it.
+    """
+    options = composition.options
+    is_ours = options.engine == "auto" and options.worker_init_fn is None and composition.streams is None
+    if choice.kind != "processes" or not is_ours:
+        return choice
+    objection = make_processes(composition, choice.workers, Stats()).objection()
+    return choice if objection is None else without_processes(choice, objection)
 
 
 def decide_engine(composition: Composition) -> EngineChoice:

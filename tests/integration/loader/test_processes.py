@@ -3,6 +3,8 @@
 import os
 import random
 import signal
+import threading
+import time
 from contextlib import closing
 from itertools import islice
 
@@ -14,7 +16,7 @@ from torchvision.transforms import v2
 
 import headrace as hr
 from headrace.datasets.shard_source import ShardSource
-from headrace.errors import OptionError, WorkerError
+from headrace.errors import LoaderClosedError, OptionError, WorkerError
 from headrace.pack import PackOptions, pack
 
 NUM = 26
@@ -207,3 +209,79 @@ def test_what_threads_cannot_do_is_refused():
         hr.DataLoader(Drawing(), timeout=3)
     with pytest.raises(OptionError, match="multiprocessing_context"):
         hr.DataLoader(Drawing(), multiprocessing_context="thread")
+
+
+class Whereabouts(Dataset):
+    """Samples that tell which process has made them."""
+
+    def __len__(self):
+        return 64
+
+    def __getitem__(self, index):
+        return index, os.getpid()
+
+
+def test_workers_stay_when_a_state_or_another_batch_size_asks_for_other_steps():
+    with closing(loader_of(Whereabouts(), num_workers=1)) as loader:
+        iterator = iter(loader)
+        (begun, pids), state = next(iterator), loader.state_dict()
+        loader.load_state_dict(state)
+        with pytest.raises(LoaderClosedError):
+            next(iterator)
+        rest = [index for indexes, _ in loader for index in indexes.tolist()]
+        assert sorted([*begun.tolist(), *rest]) == list(range(64))
+        iterator = iter(loader)
+        first = next(iterator)
+        loader.set_batch_size(8)
+        resized = list(iterator)
+        assert [len(indexes) for indexes, _ in resized] == [8] * 7 + [4]
+        seen = [*first[0].tolist(), *(index for indexes, _ in resized for index in indexes.tolist())]
+        assert sorted(seen) == list(range(64))
+        assert {pid for _, each in resized for pid in each.tolist()} == set(pids.tolist()) != {os.getpid()}
+
+
+class Spinning(Dataset):
+    """Python that holds the GIL, for long enough that processes would pay."""
+
+    def __init__(self, kept=None):
+        self.kept = kept
+
+    def __len__(self):
+        return 10**7
+
+    def __getitem__(self, index):
+        return sum(number * index for number in range(20_000))
+
+
+def test_what_cannot_be_sent_to_processes_stays_with_threads_unless_they_were_asked_for():
+    with closing(loader_of(Spinning(), engine="auto", batch_size=16)) as loader:
+        assert "\nengine   processes" in loader.explain()
+    with closing(loader_of(Spinning(threading.Lock()), engine="auto", batch_size=16)) as loader:
+        (told,) = [line for line in loader.explain().splitlines() if line.startswith("engine")]
+        assert told.startswith("engine   threads")
+        assert "but dataset.kept cannot be sent to worker processes: TypeError" in told
+        assert len(next(iter(loader))) == 16
+    with closing(loader_of(Spinning(threading.Lock()))) as loader, pytest.raises(OptionError, match=r"dataset\.kept"):
+        next(iter(loader))
+    starter = loader_of(Spinning(threading.Lock()), engine="auto", worker_init_fn=print)
+    with closing(starter) as loader, pytest.raises(OptionError, match=r"dataset\.kept"):
+        next(iter(loader))
+
+
+def test_how_many_workers_there_are_is_known_once_samples_were_looked_at():
+    with closing(hr.DataLoader(Faulty(), batch_size=2)) as loader:
+        assert loader.num_workers >= 1
+    with closing(hr.DataLoader(Sleeping(), batch_size=2)) as loader:
+        assert "32 workers" in loader.explain()
+        assert loader.num_workers == 32
+
+
+class Sleeping(Dataset):
+    """Samples that wait."""
+
+    def __len__(self):
+        return 100
+
+    def __getitem__(self, index):
+        time.sleep(0.02)
+        return index

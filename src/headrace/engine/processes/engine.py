@@ -14,6 +14,7 @@ from headrace.engine.processes.crew import Crew, start_crew
 from headrace.engine.processes.flight import ProcessFlight
 from headrace.engine.processes.job import Job, no_context
 from headrace.engine.processes.launch import CrewOptions
+from headrace.engine.processes.sendable import objection_to
 from headrace.engine.processes.tasks import MAX_TICKETS
 from headrace.engine.shared import SHARED_SLOTS
 from headrace.engine.stream import StepStream
@@ -123,6 +124,16 @@ class ProcessEngine:
         self.flight.start()
         return stream
 
+    def objection(self) -> OptionError | None:
+        """What keeps the work from being sent to workers, as `run` would raise it; None where nothing does."""
+        return objection_to(self.job)
+
+    def rest(self) -> None:
+        """Ends a running iteration; the workers stay for the next one."""
+        if self.flight is not None:
+            self.flight.close()
+            self.flight = None
+
     def ready_crew(self) -> Crew:
         """The workers: those that are there if all are, else new ones."""
         if self.crew is None or not self.crew.rouse():
@@ -135,9 +146,7 @@ class ProcessEngine:
     def close(self) -> None:
         """Ends a running iteration and the workers, and refuses new iterations. Idempotent."""
         self.closed = True
-        if self.flight is not None:
-            self.flight.close()
-            self.flight = None
+        self.rest()
         if self.crew is not None:
             self.crew.end()
             self.crew = None
