@@ -102,7 +102,7 @@ class Run:
 
     @cached_property
     def shared(self) -> PackedDataset | None:
-        """The dataset as worker processes would get it, its large lists shared; None where its items are not asked for one by one."""
+        """The dataset as worker processes would get it, its large lists shared; None where it is not map-style."""
         composition = self.composition
         is_map_style = composition.resolved is None and composition.streams is None
         return pack_attributes(composition.dataset) if is_map_style else None

@@ -22,7 +22,7 @@ from headrace.engine.threads import at_least_1
 from headrace.errors import LoaderClosedError, OptionError, StaleIteratorError
 
 IDLE_S = 300.0
-PRELOAD = ("torch", "torchvision")
+PRELOAD = ("torch",)
 LEAST_FREE_BYTES = 64 << 20
 """What each worker may keep of unused batch memory at least."""
 
