@@ -205,8 +205,6 @@ def test_a_worker_that_dies_is_named_with_its_signal_and_samples():
 def test_what_threads_cannot_do_is_refused():
     with pytest.raises(OptionError, match=r'worker_init_fn.*engine="processes"'):
         hr.DataLoader(Drawing(), engine="threads", worker_init_fn=print)
-    with pytest.raises(OptionError, match="timeout"):
-        hr.DataLoader(Drawing(), timeout=3)
     with pytest.raises(OptionError, match="multiprocessing_context"):
         hr.DataLoader(Drawing(), multiprocessing_context="thread")
 
