@@ -29,11 +29,16 @@ class Labels:
     def __init__(self, classes: Classes) -> None:
         self.numbers: Mapping[Any, int] | None = None
         self.num_classes: int | None = None
+        self.as_numbers = classes is None
+        """Whether text made of digits always is that number: no class has a name that reads as another one."""
         if isinstance(classes, Mapping):
             self.numbers = classes
         elif isinstance(classes, tuple):
             self.numbers = {name: number for number, name in enumerate(classes)}
             self.num_classes = len(classes)
+            self.as_numbers = all(
+                int(name) == number for number, name in enumerate(classes) if WHOLE_NUMBER.fullmatch(name)
+            )
 
     def of(self, value: Any) -> int | torch.Tensor:
         """The class number of a label; int64 of shape (N,) of a list of labels, (0,) of an empty one.
@@ -76,9 +81,9 @@ class Labels:
 
     def all_fit(self, numbers: Any) -> bool:
         """Whether all numbers of an array are labels as they are."""
-        if self.numbers is None or not len(numbers):
-            return True
-        return self.num_classes is not None and numbers.min() >= 0 and bool(numbers.max() < self.num_classes)
+        if self.num_classes is None or not len(numbers):
+            return self.numbers is None
+        return bool(numbers.min() >= 0 and numbers.max() < self.num_classes)
 
     def _fits(self, value: int) -> bool:
         return SMALLEST <= value <= LARGEST if self.num_classes is None else 0 <= value < self.num_classes

@@ -51,7 +51,7 @@ class ValueLeaf:
             if self.reader.passes(column.values) and not len(column.absent):
                 return column.values
             return self._each(batch, self._given(column), self.reader.value)
-        if self.holds_integers:
+        if self.holds_integers and self.reader.labels.as_numbers:
             numbers = codecs.decode_integers(column)
             if numbers is not None and self.reader.passes(numbers):
                 return numbers  # labels of a whole batch at once, where they are what they should be

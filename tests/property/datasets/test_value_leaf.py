@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import headrace as hr
@@ -104,8 +104,14 @@ LABELS = st.integers(-3, 4).map(lambda number: str(number).encode()) | st.sample
     [b"a", b" b\n", b"", b"+1", b"1_0", b"9" * 30, "٣".encode(), b"\xff", b"1.0", b"01"]
 )
 
+CLASSES = [None, ["a", "b", "3"], ["1", "a", "0"], ["0", "1", "2"], {"a": 7}, {1: 5, 2: 0}, {"1": 3}]
 
-@given(st.lists(LABELS, min_size=1, max_size=5), st.sampled_from([None, ["a", "b", "3"], {"a": 7}, {1: 5, 2: 0}]))
+
+PLAIN = st.sampled_from([b"0", b"1", b"2"])
+
+
+@given(st.lists(PLAIN, min_size=1, max_size=3) | st.lists(LABELS, min_size=1, max_size=5), st.sampled_from(CLASSES))
+@settings(max_examples=150)
 def test_labels_of_a_whole_batch_are_those_of_each_row(rows, classes):
     field = hr.field("cls", classes=classes) if classes is not None else hr.field("cls")
     found = run(field, {"cls": column(rows)}, "raise")

@@ -83,3 +83,12 @@ def test_whole_columns_are_looked_at_at_once():
     assert not Labels(NAMES).all_fit(np.array([-1]))
     assert Labels(None).all_fit(np.array([-1]))
     assert not Labels({1: 0}).all_fit(np.array([1]))
+
+
+def test_digits_are_numbers_unless_a_class_is_called_by_others():
+    assert Labels(None).as_numbers
+    assert Labels(("a", "b")).as_numbers
+    assert Labels(("0", "1")).as_numbers
+    assert not Labels(("1", "0")).as_numbers
+    assert not Labels(NAMES).as_numbers
+    assert not Labels({"a": 0}).as_numbers
