@@ -279,6 +279,12 @@ def move_masks(
         out: C-contiguous, elements of 1, 2, 4 or 8 bytes.
     """
 
+def unfilter_png(filtered: bytes, out: npt.NDArray[np.uint8]) -> bool:
+    """Undoes the filters of a PNG of one byte a pixel, height * (width + 1) bytes, into `out` of shape (height, width).
+
+    False where a row names a filter that does not exist.
+    """
+
 def decode_full(
     pool: Pool,
     addresses: npt.NDArray[np.uint64],

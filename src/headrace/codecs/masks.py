@@ -13,6 +13,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from headrace.codecs.images import check_limits, open_header, over_pixel_limit
+from headrace.codecs.plain_png import decode_plain_png
 from headrace.contracts import ImageLimits
 from headrace.errors import CorruptImageError, DecodeError
 
@@ -43,6 +44,12 @@ def decode_mask(data: bytes | memoryview, limits: ImageLimits | None = None) -> 
         ImageLimitError: The header asks for more than the limits allow.
     """
     limits = limits or ImageLimits()
+    plain = decode_plain_png(bytes(data), limits.pixels)
+    return through_pillow(data, limits) if plain is None else plain
+
+
+def through_pillow(data: bytes | memoryview, limits: ImageLimits) -> npt.NDArray[np.uint8 | np.int32]:
+    """The same of every format, and of damaged files; the reference of the way around Pillow."""
     image = open_header(data)
     check_format(image)
     check_limits(image, data, limits)
