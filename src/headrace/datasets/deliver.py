@@ -53,8 +53,8 @@ def deliver_samples(samples: list[Any], context: BatchContext, faults: RowFaults
     """A batch of samples whose shape only the user's transform knows."""
     valid = faults.settle(context)
     bad, good = faults.bad_rows(), faults.good_rows()
-    if bad and not good:
-        # There is no row to repeat, and nobody knows what zeros of these samples would be.
+    if bad and not good and samples[0] is None:
+        # There is no row to repeat, and the transform takes no sample that could stand in for one.
         raise faults.errors[bad[0]]
     started = perf_counter()
     rows = repeat_good_rows([delivered_sample(sample) for sample in samples], bad, good)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
 
 from headrace.contracts import I32, I64, Fault
 from headrace.datasets.batch_run import BatchRun
-from headrace.errors import SampleError
+from headrace.errors import CollateError, SampleError
 from headrace.recipes import ImageProgram, Rows
 
 
@@ -23,7 +24,8 @@ class ImageLeaf:
         """The leaf, where Python has no part in it: one native call for the whole batch."""
         context, started_s = batch.context, perf_counter()
         column = batch.bytes_of(self.name)
-        rows = self.program.run(column, context.keys, context.allocate, ragged=context.policy.ragged(self.name))
+        with self._naming(batch):
+            rows = self.program.run(column, context.keys, context.allocate, ragged=context.policy.ragged(self.name))
         batch.record("decode", started_s)
         return self._delivered(rows, batch)
 
@@ -83,9 +85,20 @@ class ImageLeaf:
         for row in batch.lacking(self.name):
             images[row] = Fault(row=row, error=LookupError(self.name))
         context, started_s = batch.context, perf_counter()
-        rows = self.program.finish(images, context.keys, context.allocate, ragged=context.policy.ragged(self.name))
+        with self._naming(batch):
+            rows = self.program.finish(images, context.keys, context.allocate, ragged=context.policy.ragged(self.name))
         batch.record("layout", started_s)
         return self._delivered(rows, batch)
+
+    @contextmanager
+    def _naming(self, batch: BatchRun) -> Iterator[None]:
+        """Names the field and the sample of an image that does not fit to those of its batch."""
+        try:
+            yield
+        except CollateError as error:
+            name = batch.context.names()[error.where.get("row", 0)]
+            error.at(field=self.name, shard=name.shard, key=name.key)
+            raise
 
     def _delivered(self, rows: Rows, batch: BatchRun) -> Any:
         """The values; a list with None where rows lack the image and that is no fault."""

@@ -36,7 +36,7 @@ def stack(values: Sequence[Any], allocate: Allocate, *, channels_last: bool, rag
         return listed(values, faults)
     if any((value.shape, value.dtype) != (live[0].shape, live[0].dtype) for value in live):
         if ragged == "refuse":
-            raise unlike(live)
+            raise unlike(values, live[0])
         return listed(values, faults)
     return stacked(values, live, faults, allocate, channels_last=channels_last)
 
@@ -68,10 +68,13 @@ def listed(values: Sequence[Any], faults: tuple[Fault, ...]) -> Rows:
     return Rows(values=[None if isinstance(value, Fault) else value for value in values], faults=faults)
 
 
-def unlike(live: Sequence[torch.Tensor]) -> CollateError:
-    """The error that names the first two images that do not fit together."""
-    first = live[0]
-    other = next(value for value in live if (value.shape, value.dtype) != (first.shape, first.dtype))
+def unlike(values: Sequence[Any], first: torch.Tensor) -> CollateError:
+    """The error that names the first image that does not fit to the first one, and its row."""
+    row, other = next(
+        (row, value)
+        for row, value in enumerate(values)
+        if isinstance(value, torch.Tensor) and (value.shape, value.dtype) != (first.shape, first.dtype)
+    )
     return CollateError(
         "the images of one batch differ and cannot be one tensor",
         got=f"{tuple(first.shape)} {first.dtype} and {tuple(other.shape)} {other.dtype}",
@@ -79,4 +82,5 @@ def unlike(live: Sequence[torch.Tensor]) -> CollateError:
         remedy="End the geometry with a fixed size (Resize((H, W)), RandomResizedCrop, CenterCrop), or give "
         "collate_fn=",
         stage="collate",
+        row=row,
     )

@@ -48,10 +48,18 @@ class JointLeaves:
         Raises:
             TransformError: A transform raised.
         """
-        made = self.shape.leaves(apply_ops(ops, self.shape.build(wrapped(parts, form)), key))
+        made = self.shape.leaves(self.sample_through(ops, parts, form, key))
         if made is None:
             raise TypeError("a transform of torchvision changed the structure of the sample")
         return made
+
+    def sample_through(self, ops: Sequence[Op], parts: Sequence[Any], form: SampleForm, key: int) -> Any:
+        """What transforms make of the sample of these leaves, in Python.
+
+        Raises:
+            TransformError: A transform raised.
+        """
+        return apply_ops(ops, self.shape.build(wrapped(parts, form)), key)
 
     def split(self, samples: Sequence[Any]) -> list[list[Any] | None] | None:
         """The leaves of each sample, None of those that failed; None for all where a sample has another shape."""

@@ -13,9 +13,11 @@ from headrace.datasets.image_leaf import ImageLeaf
 from headrace.datasets.joint.leaves import JointLeaves
 from headrace.datasets.joint.plan import JointPlan
 from headrace.datasets.joint.prefix import JointPrefix
+from headrace.datasets.joint.stand_in import stand_in
 from headrace.datasets.joint.suffix import JointSuffix
 from headrace.datasets.python_part import run_python
 from headrace.datasets.samples import Samples
+from headrace.errors import SampleError
 from headrace.recipes.joint.members import wrapped
 from headrace.recipes.joint.sample_form import form_after
 from headrace.recipes.reference import apply_ops
@@ -48,13 +50,26 @@ class JointProgram:
         """
         columns = self.leaves.columns(values)
         made = self._run_whole(batch, columns)
-        if made is None:
-            samples = self._run_apart(batch, columns)
-            split = self.leaves.split(samples)
-            if split is None:
-                return Samples(samples)
-            made = self.suffix.finish(batch, split)
-        return made
+        samples = self._run_apart(batch, columns) if made is None else []
+        if batch.num_rows and len(batch.faults.errors) == batch.num_rows:
+            return self._stand_ins(batch, columns, made)
+        if made is not None:
+            return made
+        split = self.leaves.split(samples)
+        return Samples(samples) if split is None else self.suffix.finish(batch, split)
+
+    def _stand_ins(
+        self, batch: BatchRun, columns: Mapping[int, list[Any]], made: list[Any] | None
+    ) -> list[Any] | Samples:
+        """What a batch without a good row holds; where nothing can stand in, what was made of it, or nothing."""
+        try:
+            sample = stand_in(self.recipe, self.leaves, columns)
+        except SampleError:
+            return Samples([None] * batch.num_rows) if made is None else made
+        parts = self.leaves.shape.leaves(sample)
+        if parts is None:
+            return Samples([sample] * batch.num_rows)
+        return [[part] * batch.num_rows for part in parts]
 
     def _run_whole(self, batch: BatchRun, columns: Mapping[int, list[Any]]) -> list[Any] | None:
         """The leaves of a batch of which the kernel does everything, one call an image; None where it cannot."""

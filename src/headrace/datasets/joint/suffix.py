@@ -37,6 +37,8 @@ class JointSuffix:
         self.span = span
         self.leaves = leaves
         self.images = images
+        self.as_they_are = replace(leaves.form, members={})
+        """The sample after the Python part: members are of their types already, in whatever format they are now."""
 
     def settle(self, batch: BatchRun, samples: list[Any], rows: I64) -> list[Any]:
         """Runs it on one of several portions, so that whole images need not wait for the rest of the batch."""
@@ -124,7 +126,7 @@ class JointSuffix:
         """The leaves that torchvision makes of a sample; None where it raises, which is noted."""
         parts = [columns[place][at] for place in sorted(columns)]
         try:
-            made = self.leaves.through(self.span.ops, parts, self.leaves.form, int(batch.context.keys[row]))
+            made = self.leaves.through(self.span.ops, parts, self.as_they_are, int(batch.context.keys[row]))
         except Exception as error:  # noqa: BLE001 - whatever torchvision raises belongs to this sample
             self.leaves.note(batch, row, error, parts)
             return None
