@@ -30,6 +30,7 @@ from headrace.loader.streams.plan import StreamPlan
 from headrace.loader.torch_arguments import TorchArguments
 from headrace.loader.workers import WorkerDecision, decide_workers
 from headrace.order import OrderSpec, Topology, default_canonical_nodes
+from headrace.recipes.foreign_draws import foreign_draw
 
 FIRST_GUESS_ROW_BYTES = 256 << 10
 """Weight of a row before the first batch: a photograph of 224 x 224 as uint8 and its JPEG."""
@@ -68,6 +69,12 @@ class Composition:
         """The name of an operation in Python that draws from global generators, as far as it is known."""
         recipes = self.plan.recipes if self.plan is not None else []
         return next((recipe.global_draw for recipe in recipes if recipe.global_draw is not None), None)
+
+    @property
+    def batch_draw(self) -> str | None:
+        """The global generator that `batch_transform` is seen to draw from; torch's does not count (see `OwnDraws`)."""
+        call = self.options.batch_transform
+        return None if call is None else foreign_draw(call)
 
     @property
     def is_fused(self) -> bool:

@@ -81,6 +81,9 @@ class DataLoader(TorchAttributes, Generic[T]):
             nodes at the first start, then as the state says.
         on_batch_change: "refuse" a state that was saved with another global batch, or "continue": the rest of the
             epoch is delivered exactly once, in the new batches.
+        batch_transform: Called on a worker with each batch (v2.MixUp, v2.CutMix, any function), before extras are
+            added. What it draws from torch or `headrace.rng()` follows (seed, epoch, batch, rank), in every engine and
+            after a resume; the caller's generators are not touched. Other ranks or batch sizes give other numbers.
         memory_format: "contiguous" (NCHW) or "channels_last".
         fuse: True; "exact": nothing that differs from torchvision's tensor code by a level; False: torchvision itself.
         exif: "ignore" the orientation, as torchvision's ImageFolder does, or "apply" it.
@@ -115,6 +118,7 @@ class DataLoader(TorchAttributes, Generic[T]):
         in_order: bool = True,
         seed: int = 0,
         collate: RulesArgument = None,
+        batch_transform: Callable[[Any], Any] | None = None,
         tail: Tail | None = None,
         engine: Engine = "auto",
         seed_workers: bool = True,
@@ -148,6 +152,7 @@ class DataLoader(TorchAttributes, Generic[T]):
             pin_memory=pin_memory,
             collate_fn=collate_fn,
             collate=collate,
+            batch_transform=batch_transform,
             memory_budget=memory_budget,
             window_samples=window_samples,
             accumulate=accumulate,

@@ -30,6 +30,7 @@ def explain(composition: Composition, engine: EngineChoice, lists: str | None, e
         *_nodes(composition),
         *_windows(composition),
         *_operations(composition),
+        *_batches(composition, engine),
     ]
     if composition.options.pin_memory:
         rows.append(("pinning", "batches are page-locked", "pin_memory=True; nothing happens where there is no GPU"))
@@ -82,6 +83,19 @@ def _engine(composition: Composition, engine: EngineChoice) -> list[tuple[str, s
     if engine.kind == "processes" and composition.options.seed_workers:
         rows.append(("seeds", "global generators of workers follow the samples", "seed_workers=True"))
     return rows
+
+
+def _batches(composition: Composition, engine: EngineChoice) -> list[tuple[str, str, str]]:
+    """What is done to whole batches, and where its numbers come from."""
+    call = composition.options.batch_transform
+    if call is None:
+        return []
+    name = getattr(call, "__name__", type(call).__name__)
+    seeds = f"seeded by (seed, epoch, batch, rank {composition.topology.rank})"
+    drawn = composition.batch_draw
+    if drawn is not None and engine.kind == "threads":
+        seeds += f"; it draws from {drawn}, which threads share: exact unless others draw in the same moment"
+    return [("batches", f"{name} on the workers", seeds)]
 
 
 def _memory(composition: Composition, engine: EngineChoice) -> tuple[str, str, str]:

@@ -19,6 +19,7 @@ from headrace.datasets.collate_rules import parse_rules
 from headrace.datasets.collate_samples import collate_samples, gives_one_value
 from headrace.datasets.good_rows import repeat_good_rows
 from headrace.errors import SampleError
+from headrace.loader.batch_transform import BatchTransform
 from headrace.loader.extras import append_extras
 from headrace.loader.made import BatchSizes, Made, tensor_bytes
 from headrace.loader.one_sample import collation_of
@@ -34,13 +35,21 @@ class MapWork:
     """Items of the dataset, made on a worker. Exceptions keep their type and carry a note that names the sample."""
 
     def __init__(
-        self, dataset: Any, options: LoaderOptions, recorder: Recorder, sizes: BatchSizes, *, pins: bool
+        self,
+        dataset: Any,
+        options: LoaderOptions,
+        recorder: Recorder,
+        sizes: BatchSizes,
+        *,
+        pins: bool,
+        batch_transform: BatchTransform | None = None,
     ) -> None:
         self.dataset = dataset
         self.options = options
         self.recorder = recorder
         self.sizes = sizes
         self.pins = pins
+        self.batch_transform = batch_transform
         self.rules = parse_rules(options.collate)
         self.put_together = collation_of(options)
         self.at_once = options.is_batched and makes_batches(dataset)
@@ -62,10 +71,12 @@ class MapWork:
         started = perf_counter()
         if bad:
             samples = repeat_good_rows(samples, bad, sorted(set(range(len(samples))).difference(bad)))
-        batch = self._collate(samples, allocate)
+        collated = batch = self._collate(samples, allocate)
         self.recorder.add("collate", perf_counter() - started, items=len(step.ids))
+        if self.batch_transform is not None:
+            batch = self.batch_transform(batch, step, self.recorder)
         self.sizes.saw(tensor_bytes(batch), len(step.ids))
-        one_value = self.put_together is None and gives_one_value(samples[0], self.rules, None)
+        one_value = batch is collated and self.put_together is None and gives_one_value(samples[0], self.rules, None)
         batch = append_extras(batch, self.options, step, valid, one_value=one_value)
         return Made(batch=pin(batch) if self.pins else batch, valid=valid)
 

@@ -46,6 +46,8 @@ class LoaderOptions:
     pin_memory: bool = False
     collate_fn: Callable[[list[Any]], Any] | None = None
     collate: RulesArgument = None
+    batch_transform: Callable[[Any], Any] | None = None
+    """Called with each batch, before extras are added."""
     memory_budget: int | str = "auto"
     """Bytes, a size such as "8GiB", or "auto"."""
     window_samples: int | None = None
@@ -92,6 +94,10 @@ class LoaderOptions:
         if self.collate_fn is not None and self.collate is not None:
             raise OptionError("collate_fn excludes collate", got=repr(self.collate), accepted="one of the two")
         parse_rules(self.collate)
+        if self.batch_transform is not None and not callable(self.batch_transform):
+            raise OptionError(
+                "batch_transform cannot be called", got=repr(self.batch_transform), accepted="a callable or None"
+            )
 
 
 def resolve_tail(tail: Tail | None, *, drop_last: bool, world_size: int) -> Tail:

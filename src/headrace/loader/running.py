@@ -125,9 +125,9 @@ def decide_engine(composition: Composition) -> EngineChoice:
 def python_part(composition: Composition) -> PythonPart | None:
     """What Python does; None where the kernel does everything."""
     starts_workers = composition.options.worker_init_fn is not None
-    if composition.is_fused and not starts_workers:
+    draws = composition.global_draw or composition.batch_draw
+    if composition.is_fused and not starts_workers and draws is None:
         return None
-    draws = composition.global_draw
     return PythonPart(
         starts_workers=starts_workers,
         draws_globally=draws,

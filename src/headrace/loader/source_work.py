@@ -13,8 +13,9 @@ from headrace.datasets.plan import SamplePlan
 from headrace.datasets.policy import Policy
 from headrace.datasets.program import SampleProgram
 from headrace.engine import Pool, shared_native_pool
+from headrace.loader.batch_transform import BatchTransform
 from headrace.loader.extras import append_extras
-from headrace.loader.made import BatchSizes, Made, Metered
+from headrace.loader.made import BatchSizes, Made, Metered, tensor_bytes
 from headrace.loader.options import LoaderOptions
 from headrace.loader.pinning import pin
 from headrace.loader.read_ahead import ReadAhead
@@ -42,6 +43,7 @@ class SourceWork:
         recorder: Recorder,
         sizes: BatchSizes,
         pins: bool,
+        batch_transform: BatchTransform | None = None,
         read_ahead: ReadAhead | None = None,
     ) -> None:
         self.source = source
@@ -52,6 +54,7 @@ class SourceWork:
         self.recorder = recorder
         self.sizes = sizes
         self.pins = pins
+        self.batch_transform = batch_transform
         self.read_ahead = read_ahead
         self.program: tuple[Pool, SampleProgram] | None = None
 
@@ -87,9 +90,13 @@ class SourceWork:
         )
         with shared_native_pool(self.num_threads) as pool:
             result = self._program_on(pool).run(fetched.columns, context)
-        self.sizes.saw(fetched.size_bytes + metered.size_bytes, len(step.ids))
-        valid = step.valid & result.valid
-        batch = append_extras(result.batch, self.options, step, valid, self.source, one_value=result.one_value)
+        batch, size_bytes = result.batch, fetched.size_bytes + metered.size_bytes
+        if self.batch_transform is not None:
+            batch = self.batch_transform(batch, step, self.recorder)
+            size_bytes += tensor_bytes(batch)
+        self.sizes.saw(size_bytes, len(step.ids))
+        valid, one_value = step.valid & result.valid, result.one_value and batch is result.batch
+        batch = append_extras(batch, self.options, step, valid, self.source, one_value=one_value)
         return Made(batch=pin(batch) if self.pins else batch, valid=valid)
 
     def _program_on(self, pool: Pool) -> SampleProgram:

@@ -6,6 +6,7 @@ from headrace.contracts import Recorder, StepWork
 from headrace.datasets.collate_rules import parse_rules
 from headrace.datasets.policy import Policy
 from headrace.datasets.shard_source import ShardSource
+from headrace.loader.batch_transform import batch_transform_of
 from headrace.loader.composition import Composition
 from headrace.loader.map_work import MapWork
 from headrace.loader.one_sample import collation_of
@@ -25,8 +26,9 @@ def make_work(composition: Composition, recorder: Recorder, *, in_process: bool 
     """
     options, resolved = composition.options, composition.resolved
     pins = options.pin_memory and not in_process
+    transform = batch_transform_of(composition, in_process=in_process)
     if resolved is None or composition.plan is None:
-        return MapWork(composition.dataset, options, recorder, composition.sizes, pins=pins)
+        return MapWork(composition.dataset, options, recorder, composition.sizes, pins=pins, batch_transform=transform)
     skip = "skip" in (options.on_error, resolved.on_error)
     policy = Policy(
         on_error="skip" if skip else "raise",
@@ -44,6 +46,7 @@ def make_work(composition: Composition, recorder: Recorder, *, in_process: bool 
         recorder=recorder,
         sizes=composition.sizes,
         pins=pins,
+        batch_transform=transform,
         read_ahead=None if in_process else make_read_ahead(composition),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from headrace.engine import SHARED_BUDGET, SHARED_SLOTS, InlineEngine, ProcessEngine, Stats, ThreadEngine
+from headrace.loader.batch_transform import batch_transform_of
 from headrace.loader.composition import Composition
 from headrace.loader.streams.duplicates import Claim, Duplicates
 from headrace.loader.streams.engine import StreamEngine
@@ -96,4 +97,5 @@ def work_of(
     """What is done for each step."""
     options = composition.options
     pins = options.pin_memory and not in_process
-    return StreamWork(source, plan, options, stats, composition.sizes, pins=pins)
+    transform = batch_transform_of(composition, in_process=in_process)
+    return StreamWork(source, plan, options, stats, composition.sizes, pins=pins, batch_transform=transform)

@@ -11,6 +11,7 @@ from torch.utils.data import default_convert
 from headrace.contracts import Allocate, Recorder, Step
 from headrace.datasets.collate_rules import parse_rules
 from headrace.datasets.collate_samples import collate_samples
+from headrace.loader.batch_transform import BatchTransform
 from headrace.loader.extras import append_extras
 from headrace.loader.made import BatchSizes, Made, tensor_bytes
 from headrace.loader.options import LoaderOptions
@@ -31,6 +32,7 @@ class StreamWork:
         recorder: Gets the stages "dataset" and "collate".
         sizes: Learns what a row weighs.
         pins: Whether batches are page-locked here.
+        batch_transform: What is done to whole batches.
     """
 
     def __init__(
@@ -42,6 +44,7 @@ class StreamWork:
         sizes: BatchSizes,
         *,
         pins: bool,
+        batch_transform: BatchTransform | None = None,
     ) -> None:
         self.source = source
         self.plan = plan
@@ -49,6 +52,7 @@ class StreamWork:
         self.recorder = recorder
         self.sizes = sizes
         self.pins = pins
+        self.batch_transform = batch_transform
         self.rules = parse_rules(options.collate)
         self.open: dict[int, tuple[tuple[int, bool], OpenStream]] = {}
         """Stream -> the run that reads it and whether that only pads, and the stream itself."""
@@ -111,6 +115,8 @@ class StreamWork:
         valid = np.full(len(samples), not pads)
         batch = self._collate(samples, allocate)
         self.recorder.add("collate", perf_counter() - started, items=len(samples))
+        if self.batch_transform is not None:
+            batch = self.batch_transform(batch, step, self.recorder)
         self.sizes.saw(tensor_bytes(batch), len(samples))
         batch = append_extras(batch, self.options, step, valid)
         return Made(batch=pin(batch) if self.pins else batch, valid=valid)
