@@ -175,7 +175,7 @@ class DataLoader(TorchAttributes, Generic[T]):
         check_samplers(given, options, batch_size)
         check_workers(options)
         if is_stream(dataset):
-            check_stream_arguments(options, sampler, batch_sampler)
+            check_stream_arguments(dataset, options, sampler, batch_sampler)
         self._life = Life(given, options, read_topology(topology))
 
     def __repr__(self) -> str:

@@ -8,6 +8,7 @@ from contextlib import closing
 import pytest
 import torch
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
+from torch.utils.data.datapipes.iter import IterableWrapper
 
 import headrace as hr
 from tests.streams import Failing, Naive, SelfSplitting
@@ -174,3 +175,20 @@ def test_samples_that_are_not_batched_are_converted_as_torch_does():
     assert found["list"] == expected["list"]
     assert found["text"] == "a"
     assert ours(Arrays(), batch_size=None, num_workers=0, collate_fn=sorted) == [["array", "list", "text"]]
+
+
+def plus_one(number):
+    return number + 1
+
+
+@pytest.mark.parametrize("num_workers", [0, 2])
+def test_data_pipes_are_set_up_as_torch_does(num_workers):
+    def pipe():
+        return IterableWrapper(range(20)).map(plus_one).shuffle().sharding_filter()
+
+    options = {"batch_size": 3, "num_workers": num_workers}
+    assert same(ours(pipe(), shuffle=False, **options), torchs(pipe(), shuffle=False, **options))
+    with closing(hr.DataLoader(pipe(), shuffle=True, **options)) as loader:
+        epochs = [torch.cat(list(loader)).tolist() for _ in range(2)]
+    assert epochs[0] != epochs[1]
+    assert [sorted(epoch) for epoch in epochs] == [list(range(1, 21))] * 2

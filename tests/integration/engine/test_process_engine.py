@@ -560,3 +560,38 @@ def test_a_script_without_guard_and_main_is_never_imported_again(tmp_path):
     )
     ended = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=100, check=False)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "main runs\n9\n", "")
+
+
+class Bound(Work):
+    """Tells who made each step, and after how many others; `release` begins to count anew."""
+
+    def __init__(self):
+        super().__init__(self.tell)
+        self.number = None
+        self.num_made = 0
+
+    def take_number(self, number):
+        self.number = number
+
+    def tell(self, step, allocate):
+        self.num_made += 1
+        return self.number, self.num_made
+
+    def release(self):
+        self.num_made = 0
+
+
+def steps_of(workers):
+    for step, worker in zip(StepSource(len(workers)), workers, strict=True):
+        yield dataclasses.replace(step, worker=worker, task={"any": "thing"})
+
+
+def test_bound_workers_make_their_own_steps_in_order_and_hear_of_the_end():
+    work = Bound()
+    engine = make(work, num_workers=3, bound=True, worker_init=work.take_number, release=work.release)
+    with contextlib.closing(engine):
+        wanted = [0, 1, 2, 2, 2, 0, 1]
+        made = [delivered.batch for delivered in engine.run(steps_of(wanted))]
+        assert made == [(0, 1), (1, 1), (2, 1), (2, 2), (2, 3), (0, 2), (1, 2)]
+        again = [delivered.batch for delivered in engine.run(steps_of([2, 1]))]
+        assert again == [(2, 1), (1, 1)]

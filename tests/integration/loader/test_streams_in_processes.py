@@ -175,3 +175,38 @@ def test_a_dataset_that_cannot_be_sent_is_named_or_read_by_the_caller():
     assert lists(loader) == [[0, 1], [2]]
     assert "the dataset cannot be sent to a worker process" in loader.explain()
     assert lists(hr.DataLoader(iter(range(3)), batch_size=2)) == [[0, 1], [2]], "a plain iterator"
+
+
+class Marking(IterableDataset):
+    """Leaves word when its stream is closed."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def __iter__(self):
+        info = get_worker_info()
+        try:
+            yield from range(1000)
+        finally:
+            (self.folder / f"closed{info.id if info else ''}").touch()
+
+
+def expect_files(folder, names):
+    until = time.monotonic() + 30
+    while not all((folder / name).exists() for name in names) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert sorted(path.name for path in folder.iterdir()) == names
+
+
+def test_streams_are_closed_when_nobody_wants_more_of_them(tmp_path):
+    with closing(hr.DataLoader(Marking(tmp_path), batch_size=2, num_workers=0)) as loader:
+        iterator = iter(loader)
+        next(iterator)
+        assert list(tmp_path.iterdir()) == []
+        del iterator
+        assert [path.name for path in tmp_path.iterdir()] == ["closed"]
+    (tmp_path / "closed").unlink()
+    with closing(loader_of(Marking(tmp_path))) as loader:
+        with pytest.warns(UserWarning, match="begin with the same"):
+            assert len(list(islice(loader, 10))) == 10
+        expect_files(tmp_path, ["closed0", "closed1"])

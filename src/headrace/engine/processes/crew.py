@@ -106,6 +106,8 @@ class Crew:
             self.listener = None
             if not self.over:
                 self.board.rest()
+                if self.options.bound:
+                    self.queue.call_to_rest()
             if self.broken or not self.options.idle_s:
                 self.end(at_once=self.broken)
 

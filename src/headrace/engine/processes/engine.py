@@ -12,7 +12,7 @@ from headrace.engine.consumer import Consumer
 from headrace.engine.flight_options import FlightOptions
 from headrace.engine.processes.crew import Crew, start_crew
 from headrace.engine.processes.flight import ProcessFlight
-from headrace.engine.processes.job import Job, no_context
+from headrace.engine.processes.job import Job, no_context, nothing
 from headrace.engine.processes.launch import CrewOptions
 from headrace.engine.processes.sendable import objection_to
 from headrace.engine.processes.tasks import MAX_TICKETS
@@ -48,6 +48,7 @@ class ProcessEngine:
         idle_s: How long workers wait for the next iteration before they end; 0 ends them with each iteration.
         preload: Modules that a worker imports while the work is still being packed, where this process has them too.
         bound: Whether each step names the worker that has to make it; otherwise whoever is free takes the next one.
+        release: Called in each worker when an iteration has ended, where workers are bound.
         resources: Entered in this process when an iteration starts and left when it ends.
         timeout_s: How long a batch is waited for before a `BatchTimeoutError` ends the iteration and the workers; None:
             for ever. Their start does not count.
@@ -71,10 +72,11 @@ class ProcessEngine:
         idle_s: float = IDLE_S,
         preload: Sequence[str] = PRELOAD,
         bound: bool = False,
+        release: Callable[[], object] = nothing,
         resources: Callable[[], AbstractContextManager[Any]] = nullcontext,
         timeout_s: float | None = None,
     ) -> None:
-        self.job = Job(work=work, worker_init=worker_init, step_context=step_context)
+        self.job = Job(work=work, release=release, worker_init=worker_init, step_context=step_context)
         in_flight = MAX_TICKETS if max_in_flight is None else at_least_1("max_in_flight", max_in_flight)
         self.options = FlightOptions(
             num_runners=0,

@@ -15,11 +15,17 @@ def no_context(_: Step) -> AbstractContextManager[Any]:
     return nullcontext()
 
 
+def nothing() -> None:
+    """An iteration that leaves nothing behind in the workers."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
     """What each worker gets, pickled."""
 
     work: StepWork
+    release: Callable[[], object] = nothing
+    """Called at the end of an iteration, where each worker hears of that."""
     worker_init: Callable[[int], object] | None = None
     """Called once with the worker's number."""
     step_context: Callable[[Step], AbstractContextManager[Any]] = no_context

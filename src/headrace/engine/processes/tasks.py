@@ -19,7 +19,7 @@ import cloudpickle
 
 from headrace.contracts import Step
 from headrace.engine.blocks import size_class
-from headrace.engine.processes.board import Board
+from headrace.engine.processes.board import NO_ITERATION, Board
 from headrace.engine.processes.pipe import Pipe
 from headrace.engine.processes.ranges import HEADER_BYTES, Range, Ranges
 from headrace.engine.processes.windows import SharedFile
@@ -83,6 +83,11 @@ class TaskQueue:
         """Offers a task to all workers, or to this one where each has a queue of its own."""
         pipe = self.pipes[worker % len(self.pipes)]
         os.write(pipe.write_end, TICKET.pack(iteration, position, laid.place.offset, laid.size_bytes))
+
+    def call_to_rest(self) -> None:
+        """Tells each worker, where each has a queue of its own, that nothing of the iteration is wanted any more."""
+        for pipe in self.pipes:
+            os.write(pipe.write_end, TICKET.pack(NO_ITERATION, 0, 0, 0))
 
 
 class TaskTaker:

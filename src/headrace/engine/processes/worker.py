@@ -12,6 +12,7 @@ import signal
 import socket
 import sys
 import time
+import traceback
 from typing import Any
 
 from headrace._base.forks import renew_after_fork
@@ -19,7 +20,7 @@ from headrace.contracts import Step
 from headrace.engine.events import EVENTS
 from headrace.engine.passage import StepMemory
 from headrace.engine.pauses import Pauses, PauseSum
-from headrace.engine.processes.board import Board, board_bytes
+from headrace.engine.processes.board import NO_ITERATION, Board, board_bytes
 from headrace.engine.processes.carried_errors import carry
 from headrace.engine.processes.inner_threads import limit_loaded
 from headrace.engine.processes.job import Job
@@ -95,6 +96,9 @@ class Worker:
     def take_turns(self) -> None:
         """One task after another."""
         while (ticket := self.tasks.take()) is not None:
+            if ticket.iteration == NO_ITERATION:
+                self.release()
+                continue
             if not self.board.is_wanted(ticket.iteration):
                 continue
             self.board.claim(self.number, ticket.iteration, ticket.position)
@@ -108,6 +112,13 @@ class Worker:
                     self.slots.call_back(message.parcel.ranges)
                 del message
             self.board.disclaim(self.number)
+
+    def release(self) -> None:
+        """Lets go of what the iteration has left; nobody would hear of an error, so it is shown."""
+        try:
+            self.job.release()
+        except Exception:  # noqa: BLE001 - code of the user, which nobody waits for
+            traceback.print_exc()
 
     def note_memory(self) -> None:
         """Notes what this process holds, unless that was done a moment ago."""

@@ -75,14 +75,16 @@ def in_processes(
         persistent=options.persistent_workers,
         seeds_batches=options.seed_workers,
     )
+    work = work_of(composition, plan, source, stats, in_process=True)
     engine = ProcessEngine(
-        work_of(composition, plan, source, stats, in_process=True),
+        work,
         num_workers=plan.num_streams,
         budget=SHARED_BUDGET,
         recorder=stats,
         limit_bytes=composition.memory.size_bytes,
         max_in_flight=composition.workers.max_in_flight,
         bound=True,
+        release=work.release,
         resources=partial(while_iterating, stats, None),
         threads_per_worker=composition.inner_threads.num_threads,
         timeout_s=options.timeout_s or None,

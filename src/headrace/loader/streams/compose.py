@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from torch.utils.data import IterDataPipe
+
 from headrace._base.machine import read_machine
 from headrace.errors import OptionError
 from headrace.loader.composition import FIRST_GUESS_ROW_BYTES, Composition
@@ -12,6 +14,7 @@ from headrace.loader.inner_threads import decide_inner_threads
 from headrace.loader.made import BatchSizes
 from headrace.loader.memory import decide_memory
 from headrace.loader.options import LoaderOptions, resolve_tail
+from headrace.loader.streams.data_pipes import shuffled
 from headrace.loader.streams.lengths import Lengths
 from headrace.loader.streams.plan import StreamPlan, choose_readers
 from headrace.loader.streams.recognise import can_be_split
@@ -23,13 +26,13 @@ from headrace.order import Topology, fingerprint
 OF_ORDER = ("accumulate", "canonical_nodes", "window_samples")
 
 
-def check_stream_arguments(options: LoaderOptions, sampler: Any, batch_sampler: Any) -> None:
+def check_stream_arguments(dataset: Any, options: LoaderOptions, sampler: Any, batch_sampler: Any) -> None:
     """Arguments that a dataset excludes which can only be iterated over.
 
     Raises:
         OptionError: One of them, as torch refuses it; or one of our own that needs to know the samples.
     """
-    shuffles = options.shuffle not in (None, False)
+    shuffles = options.shuffle not in ((None, False, True) if isinstance(dataset, IterDataPipe) else (None, False))
     given = {"shuffle": shuffles, "sampler": sampler is not None, "batch_sampler": batch_sampler is not None}
     given |= {name: getattr(options, name) not in (None, 1) for name in OF_ORDER}
     given |= {"on_error": options.on_error != "raise", "extras": any(one != "valid" for one in options.extras)}
@@ -45,6 +48,7 @@ def check_stream_arguments(options: LoaderOptions, sampler: Any, batch_sampler: 
 
 def compose_streams(dataset: Any, options: LoaderOptions, topology: Topology) -> Composition:
     """Decides streams, engine, workers and memory."""
+    dataset = shuffled(dataset, options.shuffle)
     machine = read_machine()
     plan, workers = _plan(dataset, options, topology, machine.usable_cpus)
     name = fingerprint({"kind": "stream", "type": type(dataset).__qualname__})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from operator import attrgetter
 from typing import Protocol
 
 from headrace.contracts import Delivered, Step
@@ -13,6 +14,8 @@ from headrace.loader.streams.duplicates import Duplicates
 from headrace.loader.streams.snapshot import Snapshot
 from headrace.loader.streams.steps import StreamIteration, StreamSteps
 from headrace.loader.streams.turns import Read, Turn
+
+READ_OF: Callable[[Delivered], Read] = attrgetter("batch")
 
 
 class InnerEngine(Protocol):
@@ -98,7 +101,7 @@ class StreamTaker:
         """
         ledger, even_steps = self.iteration.ledger, self.iteration.even_steps
         if even_steps is not None and ledger.standing.place.batches >= even_steps:
-            self.close()
+            self._end_evenly()
             raise StopIteration
         while True:
             try:
@@ -123,6 +126,19 @@ class StreamTaker:
     def abandon(self) -> None:
         """Ends it without waiting."""
         self.inner.source.abandon()
+        self.engine.let_go()
+
+    def _end_evenly(self) -> None:
+        """Ends after the steps that all ranks make; warns where that leaves samples out which no length has told of."""
+        try:
+            if self.engine.steps.plan.tail != "drop" and any(read.made for read in map(READ_OF, self.inner)):
+                warnings.warn(
+                    f"rank {self.engine.steps.plan.rank} has more samples than the lengths of its parts say: what "
+                    f"comes after {self.iteration.even_steps} steps is left out, so that ranks stay even",
+                    stacklevel=2,
+                )
+        finally:
+            self.close()
 
     def _compare_lengths(self) -> None:
         """Warns, as torch does, where there is more than a length has promised that somebody has asked for."""

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from torch.utils.data import _utils
 
 from headrace._base.hashing import fold
+from headrace.loader.streams.data_pipes import set_up
 from headrace.loader.streams.plan import StreamPlan
 from headrace.loader.streams.snapshot import Snapshot
 from headrace.recipes.generators import GENERATORS
@@ -34,7 +35,7 @@ def part_of(dataset: Any, plan: StreamPlan, stream: int, epoch: int) -> Iterable
     if callable(getattr(dataset, "set_epoch", None)):
         dataset.set_epoch(epoch)
     if not plan.splits:
-        return dataset  # type: ignore[no-any-return]
+        return set_up(dataset, plan, stream, epoch)  # type: ignore[no-any-return]
     return dataset.shard(index=plan.part(stream), count=plan.num_parts)  # type: ignore[no-any-return]
 
 
