@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from torch.utils.data import IterableDataset
 
 from headrace._base.machine import Machine, read_machine
 from headrace.contracts import Layout, Shuffle, Tail
@@ -27,6 +26,7 @@ from headrace.loader.sampled_keys import ReadNumbers, read_keys
 from headrace.loader.sampled_steps import SampledSteps
 from headrace.loader.steps import StepSource
 from headrace.loader.streams.plan import StreamPlan
+from headrace.loader.streams.steps import StreamSteps
 from headrace.loader.torch_arguments import TorchArguments
 from headrace.loader.workers import WorkerDecision, decide_workers
 from headrace.order import OrderSpec, Topology, default_canonical_nodes
@@ -61,8 +61,11 @@ class Composition:
     available_bytes: int
     """Memory that this process could still take when it was decided."""
     sizes: BatchSizes
-    streams: StreamPlan | None = None
-    """How streams are read, where the dataset can only be iterated over."""
+
+    @property
+    def streams(self) -> StreamPlan | None:
+        """How streams are read, where the dataset can only be iterated over."""
+        return self.steps.plan if isinstance(self.steps, StreamSteps) else None
 
     @property
     def global_draw(self) -> str | None:
@@ -197,13 +200,12 @@ def _workers(options: LoaderOptions, machine: Machine, topology: Topology) -> Wo
 
 def _map_layout(dataset: Any, *, sampled: bool) -> Layout:
     """One shard of all samples; of none where a sampler says what there is, and the dataset does not."""
-    iterates = isinstance(dataset, IterableDataset)  # has a __getitem__ too, which raises
-    if iterates or not hasattr(dataset, "__getitem__") or not (sampled or isinstance(dataset, Sized)):
+    if not hasattr(dataset, "__getitem__") or not (sampled or isinstance(dataset, Sized)):
         raise OptionError(
-            "the dataset is not map-style",
+            "the dataset is neither map-style nor iterable",
             got=type(dataset).__name__,
-            accepted="a dataset with __getitem__, and with __len__ unless there is a sampler",
-            remedy="For tar shards use headrace.ShardDataset; streams of other kinds need torch's own loader",
+            accepted="a dataset with __getitem__, and with __len__ unless there is a sampler; or one with __iter__",
+            remedy="For tar shards use headrace.ShardDataset",
         )
     num_samples = len(dataset) if isinstance(dataset, Sized) else 0
     return Layout(samples=np.array([num_samples], dtype=np.int64), sizes=np.zeros(1, dtype=np.int64))

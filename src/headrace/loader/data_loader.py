@@ -19,7 +19,6 @@ from headrace.loader.life import Life
 from headrace.loader.options import Engine, Extra, LoaderOptions, ShuffleArgument
 from headrace.loader.running import make_one
 from headrace.loader.streams.compose import check_stream_arguments
-from headrace.loader.streams.recognise import is_stream
 from headrace.loader.torch_arguments import TorchArguments, read_context
 from headrace.loader.torch_attributes import TorchAttributes
 from headrace.order import OnBatchChange, Topology
@@ -174,8 +173,8 @@ class DataLoader(TorchAttributes, Generic[T]):
         )
         check_samplers(given, options, batch_size)
         check_workers(options)
-        if is_stream(dataset):
-            check_stream_arguments(dataset, options, sampler, batch_sampler)
+        if given.is_stream:
+            check_stream_arguments(given, options)
         self._life = Life(given, options, read_topology(topology))
 
     def __repr__(self) -> str:

@@ -19,7 +19,6 @@ from headrace.loader.progress import Progress
 from headrace.loader.run import Run
 from headrace.loader.steps import StepSource
 from headrace.loader.streams.compose import compose_streams
-from headrace.loader.streams.recognise import is_stream
 from headrace.loader.topology import detect_topology
 from headrace.loader.torch_arguments import TorchArguments
 from headrace.order import Topology
@@ -107,7 +106,7 @@ class Life:
 
     def composed(self, topology: Topology) -> Composition:
         """All decisions."""
-        if is_stream(self.given.dataset):
+        if self.given.is_stream:
             return compose_streams(self.given.dataset, self.options, topology)
         return compose(self.given, self.options, topology)
 
@@ -115,7 +114,8 @@ class Life:
         """Decides anew; the order stays, canonical nodes of a state included, unless there are other samples."""
         run.close()
         before, now = run.composition, self.composed(run.composition.topology)
-        if now.num_samples == before.num_samples or not self.progress.upcoming.is_beginning:
+        is_same = now.streams is None and now.num_samples == before.num_samples  # streams are as many as workers
+        if is_same or not self.progress.upcoming.is_beginning:
             now = replace(now, steps=before.steps)
         self.run = Run(now, self.progress, self.stats, self.agreement)
         self.run.has_changed()  # looks at what is there now, which is what counts from here on

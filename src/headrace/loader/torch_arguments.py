@@ -9,9 +9,11 @@ from multiprocessing.context import BaseContext
 from typing import Any
 
 from torch.utils.data import BatchSampler, RandomSampler, SequentialSampler
+from torch.utils.data.dataloader import _InfiniteConstantSampler
 
 from headrace.errors import OptionError, OptionTypeError
 from headrace.loader.options import LoaderOptions
+from headrace.loader.streams.recognise import is_stream
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +30,11 @@ class TorchArguments:
     shuffles: bool = False
     """Whether torch would have shuffled."""
 
+    @property
+    def is_stream(self) -> bool:
+        """Whether the dataset can only be iterated over."""
+        return is_stream(self.dataset, sampled=self.sampler is not None or self.batch_sampler is not None)
+
     @cached_property
     def sampler_to_read(self) -> Any:
         """The sampler of the caller, else the one that torch would have made.
@@ -36,6 +43,8 @@ class TorchArguments:
         """
         if self.sampler is not None:
             return self.sampler
+        if self.is_stream:
+            return _InfiniteConstantSampler()
         if self.shuffles:
             return RandomSampler(self.dataset, generator=self.generator)
         return SequentialSampler(self.dataset)

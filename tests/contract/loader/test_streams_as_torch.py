@@ -192,3 +192,30 @@ def test_data_pipes_are_set_up_as_torch_does(num_workers):
         epochs = [torch.cat(list(loader)).tolist() for _ in range(2)]
     assert epochs[0] != epochs[1]
     assert [sorted(epoch) for epoch in epochs] == [list(range(1, 21))] * 2
+
+
+def test_samplers_to_be_read_are_those_of_torch():
+    for batch_size in (None, 3):
+        found, expected = (kind(UNEVEN, batch_size=batch_size) for kind in (hr.DataLoader, DataLoader))
+        assert type(found.sampler) is type(expected.sampler)
+        assert type(found.batch_sampler) is type(expected.batch_sampler)
+
+
+def test_another_number_of_workers_may_be_set_between_epochs():
+    with closing(hr.DataLoader(UNEVEN, batch_size=4, num_workers=0)) as loader:
+        assert len(list(loader)) == 3
+        loader.num_workers = 2
+        assert same(list(loader), torchs(UNEVEN, batch_size=4, num_workers=2))
+
+
+def test_a_dataset_without_a_length_is_asked_where_a_sampler_says_what_there_is():
+    class Both:
+        def __iter__(self):
+            return iter((1, 2))
+
+        def __getitem__(self, key):
+            return 10 * key
+
+    found, expected = (list(kind(Both(), sampler=[3, 4], num_workers=0)) for kind in (hr.DataLoader, DataLoader))
+    assert same(found, expected)
+    assert same(ours(Both(), num_workers=0), [torch.tensor([1]), torch.tensor([2])])

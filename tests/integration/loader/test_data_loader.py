@@ -146,7 +146,7 @@ def test_a_dataset_without_a_length_that_nobody_can_iterate_over_is_refused():
         def __getitem__(self, key):
             return key
 
-    with pytest.raises(OptionError, match=r"not map-style.*__getitem__.*ShardDataset"):
+    with pytest.raises(OptionError, match=r"neither map-style nor iterable.*__getitem__.*ShardDataset"):
         len(hr.DataLoader(Keyed(), 2))
 
 

@@ -24,11 +24,11 @@ def make_stream_engine(composition: Composition, stats: Stats, claim: Claim | No
     Raises:
         OptionError: The dataset cannot be sent to worker processes.
     """
-    plan = composition.streams
-    if plan is None or not isinstance(composition.steps, StreamSteps):
+    steps = composition.steps
+    if not isinstance(steps, StreamSteps):
         raise TypeError("a composition without streams")
-    make = {"caller": in_caller, "threads": in_threads, "processes": in_processes}[plan.engine]
-    return make(composition, plan, composition.steps, stats, Duplicates(plan.rank, claim))
+    make = {"caller": in_caller, "threads": in_threads, "processes": in_processes}[steps.plan.engine]
+    return make(composition, steps.plan, steps, stats, Duplicates(steps.plan.rank, claim))
 
 
 def in_caller(

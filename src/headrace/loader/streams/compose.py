@@ -20,23 +20,29 @@ from headrace.loader.streams.plan import StreamPlan, choose_readers
 from headrace.loader.streams.recognise import can_be_split
 from headrace.loader.streams.snapshot import can_travel
 from headrace.loader.streams.steps import StreamSteps
+from headrace.loader.torch_arguments import TorchArguments
 from headrace.loader.workers import WorkerDecision, decide_workers
 from headrace.order import Topology, fingerprint
 
 OF_ORDER = ("accumulate", "canonical_nodes", "window_samples")
 
 
-def check_stream_arguments(dataset: Any, options: LoaderOptions, sampler: Any, batch_sampler: Any) -> None:
+def check_stream_arguments(given: TorchArguments, options: LoaderOptions) -> None:
     """Arguments that a dataset excludes which can only be iterated over.
 
     Raises:
         OptionError: One of them, as torch refuses it; or one of our own that needs to know the samples.
     """
-    shuffles = options.shuffle not in ((None, False, True) if isinstance(dataset, IterDataPipe) else (None, False))
-    given = {"shuffle": shuffles, "sampler": sampler is not None, "batch_sampler": batch_sampler is not None}
-    given |= {name: getattr(options, name) not in (None, 1) for name in OF_ORDER}
-    given |= {"on_error": options.on_error != "raise", "extras": any(one != "valid" for one in options.extras)}
-    for name, is_given in given.items():
+    accepted = (None, False, True) if isinstance(given.dataset, IterDataPipe) else (None, False)
+    found = {
+        "shuffle": options.shuffle not in accepted,
+        "sampler": given.sampler is not None,
+        "batch_sampler": given.batch_sampler is not None,
+        "on_error": options.on_error != "raise",
+        "extras": any(one != "valid" for one in options.extras),
+    }
+    found |= {name: getattr(options, name) not in (None, 1) for name in OF_ORDER}
+    for name, is_given in found.items():
         if is_given:
             raise OptionError(
                 f"a dataset that is iterated over excludes {name}",
@@ -78,7 +84,6 @@ def compose_streams(dataset: Any, options: LoaderOptions, topology: Topology) ->
         ),
         available_bytes=machine.memory_available_bytes,
         sizes=BatchSizes(FIRST_GUESS_ROW_BYTES),
-        streams=plan,
     )
 
 
@@ -109,7 +114,7 @@ def _plan(
         engine=readers.engine,
         why_engine=readers.why_engine,
         splits=splits,
-        batch_size=options.batch_size,
+        batch_size=options.batch_size if options.is_batched else None,
         drop_last=tail == "drop",
         tail=tail,
         seed=options.seed,

@@ -13,9 +13,10 @@ Row = tuple[str, str, str]
 
 def stream_rows(composition: Composition) -> list[Row]:
     """Topic, choice and reason of what is decided for a dataset that can only be iterated over."""
-    plan, dataset, steps = composition.streams, composition.dataset, composition.steps
-    if plan is None or not isinstance(steps, StreamSteps):
+    dataset, steps = composition.dataset, composition.steps
+    if not isinstance(steps, StreamSteps):
         return []
+    plan = steps.plan
     return [
         ("dataset", f"a stream of {type(dataset).__name__}", composition.why_unresolved),
         ("streams", f"{count(plan.num_streams, 'stream')} a rank, in turns", plan.reason),

@@ -8,12 +8,18 @@ from typing import Any
 from torch.utils.data import IterableDataset
 
 
-def is_stream(dataset: Any) -> bool:
-    """Whether a dataset can only be iterated over: torch says so, or it has no `__getitem__` with a `__len__`."""
+def is_stream(dataset: Any, *, sampled: bool = False) -> bool:
+    """Whether a dataset can only be iterated over.
+
+    Args:
+        dataset: Of the user.
+        sampled: Whether a sampler says what there is, so that `__getitem__` does without a `__len__`.
+    """
     if isinstance(dataset, IterableDataset):  # has a __getitem__ too, which raises
         return True
     kind = type(dataset)
-    return hasattr(kind, "__iter__") and not (hasattr(kind, "__getitem__") and hasattr(kind, "__len__"))
+    can_be_asked = hasattr(kind, "__getitem__") and (sampled or hasattr(kind, "__len__"))
+    return hasattr(kind, "__iter__") and not can_be_asked
 
 
 def can_be_split(dataset: Any) -> bool:

@@ -6,7 +6,6 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from torch.utils.data import default_convert
 
 from headrace.contracts import Allocate, Recorder, Step
 from headrace.datasets.collate_rules import parse_rules
@@ -14,6 +13,7 @@ from headrace.datasets.collate_samples import collate_samples
 from headrace.loader.batch_transform import BatchTransform
 from headrace.loader.extras import append_extras
 from headrace.loader.made import BatchSizes, Made, tensor_bytes
+from headrace.loader.one_sample import collation_of
 from headrace.loader.options import LoaderOptions
 from headrace.loader.pinning import pin
 from headrace.loader.streams.open_stream import OpenStream
@@ -54,6 +54,7 @@ class StreamWork:
         self.pins = pins
         self.batch_transform = batch_transform
         self.rules = parse_rules(options.collate)
+        self.put_together = collation_of(options)
         self.open: dict[int, tuple[tuple[int, bool], OpenStream]] = {}
         """Stream -> the run that reads it and whether that only pads, and the stream itself."""
 
@@ -122,8 +123,6 @@ class StreamWork:
         return Made(batch=pin(batch) if self.pins else batch, valid=valid)
 
     def _collate(self, samples: list[Any], allocate: Allocate) -> Any:
-        if self.plan.batch_size is None:
-            return (self.options.collate_fn or default_convert)(samples[0])
-        if self.options.collate_fn is not None:
-            return self.options.collate_fn(samples)
+        if self.put_together is not None:
+            return self.put_together(samples)
         return collate_samples(samples, self.rules, allocate)
