@@ -51,7 +51,7 @@ class Step:
     """What one rank delivers as one batch."""
 
     index: int
-    """Position of the batch in its epoch on this rank, from 0."""
+    """Position of the batch in its epoch on this rank, from 0; with gaps where streams end at different lengths."""
     epoch: int
     ids: I64
     """Sample ids, shape (rows,)."""

@@ -48,7 +48,6 @@ class StreamIteration(Iterator[Step]):
         self.asked = [0] * plan.num_streams
         self.turn = standing.turn
         self.num_padding = standing.padding
-        self.index = standing.place.batches
 
     def __next__(self) -> Step:
         ended = tuple(self.ledger.ended)  # the consumer goes on meanwhile
@@ -63,12 +62,15 @@ class StreamIteration(Iterator[Step]):
         if number == 0:
             opening = Opening(place=place, dataset=self.dataset, looks=self.looks and not place.samples)
         size = self.plan.batch_size or 1
-        return self._step(stream, first=place.samples + number * size, pads=False, opening=opening)
+        # Not counted by steps: how many bring nothing depends on how far they are pulled ahead, and numbers are drawn by it.
+        index = (place.batches + number) * self.plan.num_streams + stream
+        return self._step(stream, index, first=place.samples + number * size, pads=False, opening=opening)
 
     def _padding(self) -> Step:
         """A step that other ranks make too, when all streams have come to their end."""
         standing = self.ledger.standing
-        if self.even_steps is None or standing.place.batches + self.num_padding - standing.padding >= self.even_steps:
+        index = standing.place.batches + self.num_padding - standing.padding
+        if self.even_steps is None or index >= self.even_steps:
             raise StopIteration
         stream = lasting(standing.streams)
         if stream is None:
@@ -80,15 +82,14 @@ class StreamIteration(Iterator[Step]):
             )
         self.num_padding += 1
         opening = Opening(place=StreamPlace(), dataset=self.dataset, looks=False)
-        return self._step(stream, first=0, pads=True, opening=opening)
+        return self._step(stream, index, first=0, pads=True, opening=opening)
 
-    def _step(self, stream: int, *, first: int, pads: bool, opening: Opening | None) -> Step:
+    def _step(self, stream: int, index: int, *, first: int, pads: bool, opening: Opening | None) -> Step:
         turn = Turn(run=self.run, stream=stream, number=self.asked[stream], pads=pads, opening=opening)
         self.asked[stream] += 1
-        self.index += 1
         size = self.plan.batch_size or 1
         return Step(
-            index=self.index - 1,
+            index=index,
             epoch=self.begun.epoch,
             ids=np.arange(first, first + size, dtype=np.int64),
             valid=np.full(size, not pads),

@@ -73,7 +73,10 @@ def test_the_order_does_not_depend_on_how_far_steps_are_pulled_ahead(num, num_st
     restored, found = steps_of(kind(samples), plan).restore(steps.state(place))
     assert found == place
     rest = delivered(restored.steps(place), work_of(kind(samples), plan), ahead)
+    rest = list(rest)
     assert [read.made.batch for _, read in rest] == expected[cut:]
+    whole = delivered(steps_of(kind(samples), plan).steps(Place()), work_of(kind(samples), plan), 1)
+    assert [step.index for step, _ in taken + rest] == [step.index for step, _ in whole], "draws go by it"
 
 
 def test_steps_name_their_worker_and_the_samples_of_their_stream():
@@ -81,8 +84,8 @@ def test_steps_name_their_worker_and_the_samples_of_their_stream():
     found = delivered(
         steps_of(Unsized(list(range(7))), plan).steps(Place(epoch=3)), work_of(Unsized(list(range(7))), plan), 1
     )
-    told = [(step.worker, step.ids.tolist(), step.epoch) for step, _ in found]
-    assert told == [(0, [0, 1], 3), (1, [0, 1], 3), (0, [2, 3], 3), (1, [2, 3], 3)]
+    told = [(step.worker, step.ids.tolist(), step.epoch, step.index) for step, _ in found]
+    assert told == [(0, [0, 1], 3, 0), (1, [0, 1], 3, 1), (0, [2, 3], 3, 2), (1, [2, 3], 3, 3)]
 
 
 @given(num=st.integers(2, 23), num_streams=st.integers(1, 3), ahead=st.integers(1, 7), cut=st.integers(0, 6))
