@@ -62,7 +62,7 @@ class StreamIteration(Iterator[Step]):
         if number == 0:
             opening = Opening(place=place, dataset=self.dataset, looks=self.looks and not place.samples)
         size = self.plan.batch_size or 1
-        # Not counted by steps: how many bring nothing depends on how far they are pulled ahead, and numbers are drawn by it.
+        # Not counted by steps: how many bring nothing depends on how far they are pulled ahead, and draws go by it.
         index = (place.batches + number) * self.plan.num_streams + stream
         return self._step(stream, index, first=place.samples + number * size, pads=False, opening=opening)
 
