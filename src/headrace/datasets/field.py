@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Literal, TypeAlias, get_args
 
 from headrace import codecs
+from headrace._base.brief import brief
 from headrace.errors import OptionError
 
 FieldKind: TypeAlias = Literal["image", "mask", "boxes", "keypoints", "text", "label", "value"]
@@ -94,7 +96,7 @@ def field(
             f"a field of kind {known!r} has no such format", got=repr(format), accepted="XYXY, XYWH, CXCYWH for boxes"
         )
     if classes is not None and known != "label":
-        raise OptionError(f"a field of kind {known!r} has no classes", got=repr(classes)[:80], accepted="kind='label'")
+        raise OptionError(f"a field of kind {known!r} has no classes", got=brief(classes), accepted="kind='label'")
     if known == "mask" and (lossy := LOSSY & {name.rpartition(".")[2] for name in names}):
         raise OptionError(
             "a mask is kept in a format that may change its values",
@@ -150,25 +152,34 @@ def checked_classes(classes: Any) -> Classes:
     Raises:
         OptionError: They are none of what is accepted, or a name comes twice.
     """
-    if classes is None or classes == "auto":
-        return classes  # type: ignore[no-any-return]
-    if isinstance(classes, Mapping) and classes and all(map(_is_number, classes.values())):
-        names = dict(classes)
-        if all(isinstance(name, str) or _is_number(name) for name in names):
-            return names
-    if isinstance(classes, Sequence) and not isinstance(classes, (str, bytes)) and classes:
-        twice = len(set(classes)) < len(classes)
-        if all(isinstance(name, str) for name in classes) and not twice:
-            return tuple(classes)
+    if classes is None or (isinstance(classes, str) and classes == "auto"):
+        return classes  # type: ignore[return-value]
+    if isinstance(classes, Mapping) and _are_numbers_by_name(classes):
+        return {name if isinstance(name, str) else int(name): int(number) for name, number in classes.items()}
+    if isinstance(classes, Sequence) and not isinstance(classes, str) and _are_different_names(classes):
+        return tuple(classes)
     raise OptionError(
         "classes are not accepted",
-        got=repr(classes)[:80],
+        got=brief(classes),
         accepted="a list of different names, a dict of numbers by name, or 'auto'",
     )
 
 
+def _are_numbers_by_name(classes: Mapping[Any, Any]) -> bool:
+    named = all(_is_name(name) or _is_number(name) for name in classes)
+    return named and bool(classes) and all(map(_is_number, classes.values()))
+
+
+def _are_different_names(classes: Sequence[Any]) -> bool:
+    return bool(classes) and all(map(_is_name, classes)) and len(set(classes)) == len(classes)
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str)
+
+
 def _is_number(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, Integral) and not isinstance(value, bool)  # numpy's too
 
 
 def _kind(

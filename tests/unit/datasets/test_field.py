@@ -1,5 +1,6 @@
 import pickle
 
+import numpy as np
 import pytest
 
 import headrace as hr
@@ -59,6 +60,9 @@ def test_classes_are_kept_as_they_were_given():
     assert kept.classes == ("cat", "dog")
     assert hr.field("json", get="category_id", classes={1: 0, 90: 1}).classes == {1: 0, 90: 1}
     assert hr.field("cls", classes="auto").classes == "auto"
+    from_numpy = hr.field("cls", classes={np.int64(7): np.uint8(1), "b": np.int32(0)}).classes
+    assert from_numpy == {7: 1, "b": 0}
+    assert {type(one) for one in (*from_numpy, *from_numpy.values())} == {int, str}
 
 
 def test_fields_travel_to_workers():
@@ -80,6 +84,11 @@ def test_fields_travel_to_workers():
         ({"classes": {"a": "b"}}, "classes are not accepted"),
         ({"classes": {"a": True}}, "classes are not accepted"),
         ({"classes": {1.5: 0}}, "classes are not accepted"),
+        ({"classes": [["a"]]}, "classes are not accepted"),
+        ({"classes": b"ab"}, "classes are not accepted"),
+        ({"classes": np.array(["a", "b"])}, "classes are not accepted"),
+        ({"classes": {}}, "classes are not accepted"),
+        ({"classes": 10}, "classes are not accepted"),
     ],
 )
 def test_arguments_that_do_not_go_together_are_refused(arguments, said):
