@@ -145,32 +145,3 @@ def test_an_iterator_may_go_from_thread_to_thread(kit):
     thread.start()
     thread.join()
     assert found == [[0, 1], [2, 3], [4, 5]]
-
-
-class Scaled(Numbers):
-    """Numbers times a factor that a training script changes as it goes."""
-
-    factor = 1
-
-    def __getitem__(self, index):
-        return self.factor * index
-
-
-def test_what_a_script_changes_in_its_dataset_between_epochs_reaches_the_workers(kit):
-    dataset = Scaled(3)
-    loader = kit.make(dataset, batch_size=3)
-    epochs = []
-    for factor in (1, 1, 10):
-        dataset.factor = factor
-        epochs.append([batch.tolist() for batch in loader])
-    assert epochs == [[[0, 1, 2]], [[0, 1, 2]], [[0, 10, 20]]]
-
-
-def test_workers_that_persist_keep_their_dataset(process_kit):
-    dataset = Scaled(3)
-    loader = process_kit.make(dataset, batch_size=3, persistent_workers=True)
-    epochs = []
-    for factor in (1, 10):
-        dataset.factor = factor
-        epochs.append([batch.tolist() for batch in loader])
-    assert epochs == [[[0, 1, 2]]] * 2
