@@ -228,7 +228,7 @@ ROWS = {
     "`timeout` with `num_workers=0`": a_timeout_without_workers_is_refused_when_the_loader_is_made,
     "`isinstance(loader, torch.utils.data.DataLoader)`": it_is_no_subclass,
 }
-ELSEWHERE = "iterable-style"
+ELSEWHERE = "iterable datasets"
 """Rows about datasets that are iterated over begin so; `test_streams_as_torch.py` has their contract."""
 
 
