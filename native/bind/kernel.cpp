@@ -117,6 +117,42 @@ std::unique_ptr<Report> python_run_pixels(PythonPool& pool, const Geometry& geom
   return report;
 }
 
+void check_alike(const Geometry& geometry, const Geometry& first) {
+  const DecodeLimits &own = geometry.limits, &others = first.limits;
+  const bool alike = geometry.apply_exif == first.apply_exif && own.pixels == others.pixels &&
+                     own.scans == others.scans && own.decoder_bytes == others.decoder_bytes;
+  if (!alike || geometry.dct_scaling) {
+    refuse("geometries of views must have the same limits and orientation, and no dct_scaling");
+  }
+}
+
+nb::list python_run_views(PythonPool& pool, const InputArray& addresses, const InputArray& sizes,
+                          const nb::list& geometries, const nb::list& keys, const nb::list& outs, const nb::list& luts,
+                          const std::optional<InputArray>& rows, bool channels_last) {
+  const JpegInputs jpegs = checked_jpegs(addresses, sizes);
+  const size_t count = geometries.size();
+  if (count == 0 || keys.size() != count || outs.size() != count || luts.size() != count) {
+    refuse("geometries, keys, outs and luts must be lists of one entry a view, one view at least");
+  }
+  std::vector<View> views;
+  nb::list reports;
+  for (size_t view = 0; view < count; ++view) {
+    const auto& geometry = nb::cast<const Geometry&>(geometries[view]);
+    check_alike(geometry, nb::cast<const Geometry&>(geometries[0]));
+    const std::optional<InputArray> lut =
+        luts[view].is_none() ? std::nullopt : std::optional(nb::cast<InputArray>(luts[view]));
+    auto report = std::make_unique<Report>(jpegs.count);
+    views.push_back({.geometry = &geometry,
+                     .inputs = checked_rows(geometry, jpegs.count, nb::cast<InputArray>(keys[view]), {}, {}),
+                     .destination = checked_destination(geometry, jpegs.count, nb::cast<OutputArray>(outs[view]), rows,
+                                                        lut, channels_last),
+                     .report = report.get()});
+    reports.append(std::move(report));
+  }
+  pool.use([&](Pool& threads) { return run_views(threads, jpegs, views); });
+  return reports;
+}
+
 // Hands the pixels of an image to numpy.
 nb::object image_array(WholeImage& image) {
   if (image.pixels == nullptr) return nb::none();
@@ -217,6 +253,8 @@ void bind_functions(nb::module_& module) {
   module.def("run_pixels", &python_run_pixels, "pool"_a, "geometry"_a, "addresses"_a, "heights"_a, "widths"_a,
              "strides"_a, "keys"_a, "out"_a, "rows"_a = nb::none(), "lut"_a = nb::none(), "boxes"_a = nb::none(),
              "flips"_a = nb::none(), "channels_last"_a = false);
+  module.def("run_views", &python_run_views, "pool"_a, "addresses"_a, "sizes"_a, "geometries"_a, "keys"_a, "outs"_a,
+             "luts"_a, "rows"_a = nb::none(), "channels_last"_a = false);
   module.def("decode_full", &python_decode_full, "pool"_a, "addresses"_a, "sizes"_a, "apply_exif"_a = false,
              "max_pixels"_a = limits.pixels, "max_scans"_a = limits.scans,
              "max_decoder_bytes"_a = limits.decoder_bytes);

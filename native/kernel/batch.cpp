@@ -15,11 +15,10 @@ Given given_of(const RowInputs& inputs, size_t index) {
           .flip = inputs.flips != nullptr ? inputs.flips + index : nullptr};
 }
 
-// Decodes what the plan needs, upright.
-Outcome decode(const Plan& plan, const Geometry& geometry, int scale, Workspace& workspace, Pixels& pixels) {
+// Decodes a window of the upright image, at 1/scale of its size.
+Outcome decode_window(const Window& upright, int scale, Workspace& workspace, Pixels& pixels) {
   const Header& header = workspace.decoder.header();
   const Size stored = {Decoder::scaled(header.height, scale), Decoder::scaled(header.width, scale)};
-  const Window upright = needed_window(plan, geometry.filter);
   const Window region = stored_window(upright, stored, header.orientation);
   Outcome outcome = workspace.decoder.read(region, scale, workspace.decoded, pixels);
   if (!outcome.ok() || header.orientation == 1) return outcome;
@@ -28,6 +27,11 @@ Outcome decode(const Plan& plan, const Geometry& geometry, int scale, Workspace&
   copy_upright(pixels, {upright.height, upright.width}, header.orientation, memory);
   pixels = {.data = memory, .stride = stride, .bytes_per_pixel = 4};
   return outcome;
+}
+
+// Decodes what the plan needs, upright.
+Outcome decode(const Plan& plan, const Geometry& geometry, int scale, Workspace& workspace, Pixels& pixels) {
+  return decode_window(needed_window(plan, geometry.filter), scale, workspace, pixels);
 }
 
 class JpegBatch {
@@ -99,6 +103,91 @@ class PixelBatch {
   Report& report_;
 };
 
+// All views of one image of a batch.
+class ViewsOfImage {
+ public:
+  ViewsOfImage(const JpegInputs& jpegs, const std::vector<View>& views, size_t index)
+      : jpegs_(jpegs), views_(views), index_(index), plans_(views.size()), outcomes_(views.size()) {}
+
+  // What becomes of each view. Rows of views that are not OK are left as they are.
+  std::vector<Outcome>& run() {
+    Workspace& workspace = Workspace::of_this_thread();
+    const Outcome opened = open(workspace);
+    if (!opened.ok()) {
+      outcomes_.assign(views_.size(), opened);
+      return outcomes_;
+    }
+    const Header& header = workspace.decoder.header();
+    const Size image = upright_size({header.height, header.width}, header.orientation);
+    std::vector<Window> windows;
+    for (size_t view = 0; view < views_.size(); ++view) plan(view, image, header.orientation, windows);
+    if (windows.empty()) return outcomes_;
+    if (decode_together(windows, image, header.progressive != 0)) {
+      together(around(windows), workspace);
+    } else {
+      apart(workspace);
+    }
+    workspace.trim();
+    return outcomes_;
+  }
+
+ private:
+  Outcome open(Workspace& workspace) const {
+    const auto* data = reinterpret_cast<const uint8_t*>(static_cast<uintptr_t>(jpegs_.addresses[index_]));
+    const Geometry& geometry = *views_[0].geometry;
+    return workspace.decoder.open(data, jpegs_.sizes[index_], geometry.apply_exif, geometry.limits);
+  }
+
+  void plan(size_t view, Size image, int orientation, std::vector<Window>& windows) {
+    const View& one = views_[view];
+    one.report->set_image(index_, image, orientation);
+    outcomes_[view] =
+        make_plan(*one.geometry, image, one.inputs.keys[index_], given_of(one.inputs, index_), plans_[view]);
+    if (outcomes_[view].ok()) outcomes_[view] = check_fit(plans_[view], one.destination);
+    if (!outcomes_[view].ok()) return;
+    one.report->set_box(index_, reported_box(*one.geometry, plans_[view]), plans_[view].flip);
+    windows.push_back(needed_window(plans_[view], one.geometry->filter));
+  }
+
+  void together(const Window& region, Workspace& workspace) {
+    Pixels whole;
+    const Outcome decoded = decode_window(region, 1, workspace, whole);
+    for (size_t view = 0; view < views_.size(); ++view) {
+      if (!outcomes_[view].ok()) continue;
+      outcomes_[view] = decoded;
+      if (!decoded.ok()) continue;
+      const Window window = needed_window(plans_[view], views_[view].geometry->filter);
+      const ptrdiff_t offset = whole.stride * (window.top - region.top) +
+                               static_cast<ptrdiff_t>(whole.bytes_per_pixel) * (window.left - region.left);
+      const Pixels part = {
+          .data = whole.data + offset, .stride = whole.stride, .bytes_per_pixel = whole.bytes_per_pixel};
+      finish_view(view, part, workspace);
+    }
+  }
+
+  void apart(Workspace& workspace) {
+    bool fresh = true;
+    for (size_t view = 0; view < views_.size(); ++view) {
+      if (!outcomes_[view].ok()) continue;
+      if (!fresh) outcomes_[view] = open(workspace);
+      fresh = false;
+      Pixels pixels;
+      if (outcomes_[view].ok()) outcomes_[view] = decode(plans_[view], *views_[view].geometry, 1, workspace, pixels);
+      if (outcomes_[view].ok()) finish_view(view, pixels, workspace);
+    }
+  }
+
+  void finish_view(size_t view, const Pixels& pixels, Workspace& workspace) const {
+    finish(plans_[view], views_[view].geometry->filter, pixels, workspace, views_[view].destination, index_);
+  }
+
+  const JpegInputs& jpegs_;
+  const std::vector<View>& views_;
+  size_t index_;
+  std::vector<Plan> plans_;
+  std::vector<Outcome> outcomes_;
+};
+
 // Runs an image of a batch, turns lack of memory into an outcome, and clears the row of what is not OK.
 template <typename Batch>
 bool run_batch(Pool& pool, const Batch& batch, const std::vector<uint32_t>& order, const Destination& destination,
@@ -130,6 +219,22 @@ bool run_pixels(Pool& pool, const Geometry& geometry, const PixelInputs& pixels,
   const auto order = largest_first(
       pixels.count, [&](uint32_t index) { return int64_t{pixels.heights[index]} * pixels.widths[index]; });
   return run_batch(pool, batch, order, destination, report);
+}
+
+bool run_views(Pool& pool, const JpegInputs& jpegs, const std::vector<View>& views) {
+  const auto order = largest_first(jpegs.count, [&](uint32_t index) { return jpegs.sizes[index]; });
+  return pool.run(order, [&](uint32_t index) {
+    std::vector<Outcome> outcomes;
+    try {
+      outcomes = std::move(ViewsOfImage(jpegs, views, index).run());
+    } catch (const std::bad_alloc&) {
+      outcomes.assign(views.size(), {.status = Status::over_limit, .message = "out of memory"});
+    }
+    for (size_t view = 0; view < views.size(); ++view) {
+      if (!outcomes[view].ok()) clear_row(views[view].destination, index);
+      views[view].report->set_outcome(index, std::move(outcomes[view]));
+    }
+  });
 }
 
 }  // namespace headrace

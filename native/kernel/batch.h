@@ -1,6 +1,7 @@
 // A batch: N images through one geometry into rows of one array.
 #pragma once
 #include <cstdint>
+#include <vector>
 
 #include "kernel/geometry.h"
 #include "kernel/report.h"
@@ -45,5 +46,17 @@ bool run_jpegs(Pool& pool, const Geometry& geometry, const JpegInputs& jpegs, co
                const Destination& destination, Report& report);
 bool run_pixels(Pool& pool, const Geometry& geometry, const PixelInputs& pixels, const RowInputs& inputs,
                 const Destination& destination, Report& report);
+
+// One of several views of the same images: where its rows go, and what becomes of them.
+struct View {
+  const Geometry* geometry;
+  RowInputs inputs;
+  Destination destination;
+  Report* report;
+};
+
+// Views of JPEGs, each as run_jpegs makes it, from one decoding of an image where that costs less than one each. All
+// geometries have the same limits and orientation.
+bool run_views(Pool& pool, const JpegInputs& jpegs, const std::vector<View>& views);
 
 }  // namespace headrace

@@ -115,4 +115,33 @@ Plan scaled_plan(const Plan& plan, int scale, Size image) {
   return scaled;
 }
 
+Window around(const std::vector<Window>& windows) {
+  int left = windows[0].left, top = windows[0].top, right = left, bottom = top;
+  for (const Window& window : windows) {
+    left = std::min(left, window.left);
+    top = std::min(top, window.top);
+    right = std::max(right, window.left + window.width);
+    bottom = std::max(bottom, window.top + window.height);
+  }
+  return {.left = left, .top = top, .width = right - left, .height = bottom - top};
+}
+
+namespace {
+
+// In thousandths of a pixel that is decoded: code words outside of the window are walked through, down to its last row;
+// those of a progressive image are decoded everywhere.
+int64_t decode_cost(const Window& window, Size image, bool progressive) {
+  constexpr int64_t kDecoded = 1000, kWalked = 400;
+  const int64_t rows = progressive ? int64_t{2} * image.height : int64_t{window.top} + window.height;
+  return kDecoded * window.width * window.height + kWalked * rows * image.width;
+}
+
+}  // namespace
+
+bool decode_together(const std::vector<Window>& windows, Size image, bool progressive) {
+  int64_t apart = 0;
+  for (const Window& window : windows) apart += decode_cost(window, image, progressive);
+  return decode_cost(around(windows), image, progressive) <= apart;
+}
+
 }  // namespace headrace

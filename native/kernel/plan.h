@@ -1,6 +1,7 @@
 // From the size of an image and its random numbers to rectangles: pure arithmetic.
 #pragma once
 #include <cstdint>
+#include <vector>
 
 #include "jpeg/outcome.h"
 #include "kernel/draws.h"
@@ -36,5 +37,11 @@ int decode_scale(const Plan& plan);
 
 // The plan on an image decoded at 1/scale, of which `image` is the size: borders of the crop go to the nearest pixel.
 Plan scaled_plan(const Plan& plan, int scale, Size image);
+
+// The smallest window around all of these.
+Window around(const std::vector<Window>& windows);
+
+// Whether one decoding of all that several windows of an image need costs no more than one decoding of each.
+bool decode_together(const std::vector<Window>& windows, Size image, bool progressive);
 
 }  // namespace headrace

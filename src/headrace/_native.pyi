@@ -241,6 +241,23 @@ def run_jpegs(
     Rows that are not OK are filled with zeros. The result does not depend on the number of threads.
     """
 
+def run_views(
+    pool: Pool,
+    addresses: npt.NDArray[np.uint64],
+    sizes: npt.NDArray[np.uint64],
+    geometries: list[Geometry],
+    keys: list[npt.NDArray[np.uint64]],
+    outs: list[npt.NDArray[Any]],
+    luts: list[npt.NDArray[Any] | None],
+    rows: npt.NDArray[np.int64] | None = None,
+    channels_last: bool = False,
+) -> list[BatchReport]:
+    """Several views of N JPEGs, each as `run_jpegs` makes it; a list of one entry a view of what differs.
+
+    An image is decoded once for all views where that costs less. Geometries have the same limits and orientation and
+    no DCT scaling.
+    """
+
 def run_pixels(
     pool: Pool,
     geometry: Geometry,

@@ -12,6 +12,7 @@ from headrace.datasets.context import BatchContext
 from headrace.datasets.faults import RowFaults
 from headrace.datasets.fields import SampleShape
 from headrace.errors import MissingFieldError
+from headrace.recipes import Rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +24,8 @@ class BatchRun:
     faults: RowFaults
     documents: dict[tuple[str, ...], dict[int, Any]] = field(default_factory=dict)
     """What codecs have made of the rows of fields that several leaves read: by their origin, then by row."""
+    ready: Mapping[str, Rows] = field(default_factory=dict)
+    """Images that are made already, together with other views of them: by the name of the leaf."""
 
     @classmethod
     def begin(cls, shape: SampleShape, columns: Mapping[str, Column], context: BatchContext) -> BatchRun:
@@ -32,9 +35,9 @@ class BatchRun:
             run.note_absent(columns[entry.name], entry.name)
         return run
 
-    def with_keys(self, keys: U64) -> BatchRun:
-        """The same batch, with the same faults, and other random numbers."""
-        return replace(self, context=replace(self.context, keys=keys))
+    def of_view(self, keys: U64, ready: Mapping[str, Rows]) -> BatchRun:
+        """The same batch, with the same faults, as one of its views."""
+        return replace(self, context=replace(self.context, keys=keys), ready=ready)
 
     @property
     def num_rows(self) -> int:

@@ -78,6 +78,20 @@ class SpanRunner:
             lut=self.lut,
             channels_last=target.channels_last,
         )
+        return self.finished(report, column, keys, target, places)
+
+    def finished(
+        self, report: _native.BatchReport, column: ByteColumn, keys: U64, target: Target, places: I64 | None
+    ) -> Outcome:
+        """What became of images that the kernel has decoded; what it left goes through Pillow and torchvision now.
+
+        Args:
+            report: What the kernel says.
+            column: The encoded images, as in `jpegs`, and so on.
+            keys: Their keys.
+            target: Where they went.
+            places: Row of the target of each image; None: one after another.
+        """
         failed = report.failed
         if places is None and not failed:
             return Outcome(params=report.params)
