@@ -79,8 +79,8 @@ def unlike(values: Sequence[Any], first: torch.Tensor) -> CollateError:
         "the images of one batch differ and cannot be one tensor",
         got=f"{tuple(first.shape)} {first.dtype} and {tuple(other.shape)} {other.dtype}",
         accepted="images of one shape and type",
-        remedy="End the geometry with a fixed size (Resize((H, W)), RandomResizedCrop, CenterCrop), or give "
-        "collate_fn=",
+        remedy="End the geometry with a fixed size (Resize((H, W)), RandomResizedCrop, CenterCrop), or give the field "
+        'a rule in collate=: "list" keeps the images as they are, "pad" fills them up',
         stage="collate",
         row=row,
     )

@@ -50,6 +50,15 @@ def test_images_of_several_sizes_as_a_list_in_a_dict(shards):
     assert batch["label"] == list(range(NUM)), "numbers as the dataset gives them"
 
 
+def test_images_that_differ_are_told_which_rules_take_them(shards):
+    dataset = hr.ShardDataset(shards, fields={"image": "png"})
+    with pytest.raises(CollateError, match=r'\[.*field=image.*a rule in collate=: "list" .* "pad" ') as caught:
+        hr.DataLoader(dataset, NUM, num_workers=0).peek()
+    for rule in ("list", "pad"):
+        assert f'"{rule}"' in caught.value.remedy
+        assert len(hr.DataLoader(dataset, NUM, num_workers=0, collate={"image": rule}).peek()["image"]) == NUM
+
+
 def test_images_of_one_size_go_by_the_rule_too(shards):
     dataset = hr.ShardDataset(shards, fields="png", transform=v2.Resize((8, 8)))
     images = hr.DataLoader(dataset, NUM, num_workers=2, collate=hr.Pad(multiple_of=1, lengths=True)).peek()

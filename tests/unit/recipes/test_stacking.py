@@ -43,7 +43,7 @@ def test_what_differs_is_refused_with_both_named(other):
         put([torch.ones(3, 2, 2), FAULT, other])
     assert "(3, 2, 2) torch.float32" in str(caught.value)
     assert f"{tuple(other.shape)} {other.dtype}" in str(caught.value)
-    assert "collate_fn=" in str(caught.value)
+    assert "collate=" in str(caught.value)
     listed = put([torch.ones(3, 2, 2), FAULT, other], ragged="list").values
     assert listed[1] is None
     assert listed[2] is other
