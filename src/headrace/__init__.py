@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from headrace.errors import HeadraceError
     from headrace.loader.data_loader import DataLoader
     from headrace.order.topology import Topology
+    from headrace.recipes.albumentations import Albumentations
     from headrace.recipes.randomness import rng
     from headrace.recipes.views import Views
 
 __all__ = [
+    "Albumentations",
     "DataLoader",
     "Field",
     "FileDataset",
@@ -38,6 +40,7 @@ __all__ = [
 __version__ = "0.1.0"
 
 LAZY = {
+    "Albumentations": "headrace.recipes.albumentations",
     "DataLoader": "headrace.loader.data_loader",
     "Field": "headrace.datasets.field",
     "FileDataset": "headrace.datasets.file_dataset",

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
+import numpy as np
 import torch
 
 from headrace.datasets.collate_leaf import collate_leaf
 from headrace.datasets.collate_rules import STACK, Rule
 from headrace.datasets.context import BatchContext, ProgramResult
+from headrace.datasets.culprits import blame
 from headrace.datasets.faults import RowFaults
 from headrace.datasets.fields import SampleShape
 from headrace.datasets.good_rows import repeat_good_rows
@@ -38,10 +40,17 @@ def deliver_leaves(
         batch = context.policy.put_together(samples, context.allocate)
         one_value = context.policy.gives_one_value(samples[0])
     else:
-        done = [
-            collate_leaf(leaf, context.policy.rule_of(entry.name), entry.name, context.allocate)
-            for entry, leaf in zip(shape.entries, leaves, strict=True)
-        ]
+        done = []
+        for entry, leaf in zip(shape.entries, leaves, strict=True):
+            rule = context.policy.rule_of(entry.name)
+            try:
+                done.append(collate_leaf(leaf, rule, entry.name, context.allocate))
+            except Exception:
+                if not callable(rule) or isinstance(leaf, ViewColumns):
+                    raise
+                if not blame(rows_of(leaf), one_by_one(rule), faults, entry.name):
+                    raise
+                return deliver_leaves(shape, leaves, context, faults)
         # As default_collate has it: a batch of tuples is a list.
         batch = done if shape.shape == "tuple" else shape.build(done)
         one_value = shape.shape == "bare" and is_one_value(leaves[0], context.policy.rule_of(shape.entries[0].name))
@@ -58,9 +67,29 @@ def deliver_samples(samples: list[Any], context: BatchContext, faults: RowFaults
         raise faults.errors[bad[0]]
     started = perf_counter()
     rows = repeat_good_rows([delivered_sample(sample) for sample in samples], bad, good)
-    batch = context.policy.put_together(rows, context.allocate)
+    try:
+        batch = context.policy.put_together(rows, context.allocate)
+    except Exception:
+        fields = context.policy.fields_of_functions
+
+        def alone(row: Any) -> object:
+            return context.policy.put_together([row], np.empty)
+
+        if not fields or not blame(rows, alone, faults, ", ".join(map(str, fields))):
+            raise
+        return deliver_samples(samples, context, faults)
     context.recorder.add("collate", perf_counter() - started, items=faults.num_rows)
     return ProgramResult(batch=batch, valid=valid, one_value=context.policy.gives_one_value(rows[0]))
+
+
+def rows_of(leaf: Any) -> Sequence[Any]:
+    """The values of a leaf, one a row."""
+    return list(leaf) if isinstance(leaf, torch.Tensor) else python_values(leaf)
+
+
+def one_by_one(rule: Callable[[list[Any]], Any]) -> Callable[[Any], object]:
+    """The function of a rule, called with one value."""
+    return lambda value: rule([value])
 
 
 def is_one_value(leaf: Any, rule: Rule) -> bool:

@@ -19,6 +19,8 @@ class RowFaults:
         self.num_rows = num_rows
         self.errors: dict[int, Exception] = {}
         self.fields: dict[int, str] = {}
+        self.num_counted = 0
+        """Faults that were counted as skipped: more may be found when a batch is put together."""
 
     def __contains__(self, row: int) -> bool:
         return row in self.errors
@@ -66,7 +68,8 @@ class RowFaults:
             if not _covered(self.errors[row], context):
                 raise self._named(row, context)
             good[row] = False
-        context.recorder.count("skipped_samples", len(self.errors))
+        context.recorder.count("skipped_samples", len(self.errors) - self.num_counted)
+        self.num_counted = len(self.errors)
         return good
 
     def _named(self, row: int, context: BatchContext) -> Exception:

@@ -30,6 +30,13 @@ class Policy:
         """Whether whole samples are put together, not each leaf on its own."""
         return self.collate_fn is not None or self.rules.whole is not None
 
+    @property
+    def fields_of_functions(self) -> list[Any]:
+        """The fields that a function of `collate=` puts together, where samples are put together field by field."""
+        return (
+            [] if self.collate_fn is not None else [name for name, rule in self.rules.fields.items() if callable(rule)]
+        )
+
     def rule_of(self, leaf: str) -> Rule:
         """The rule of a leaf."""
         return self.leaf_rules.get(leaf, STACK)
