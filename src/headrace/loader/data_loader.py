@@ -179,7 +179,7 @@ class DataLoader(TorchAttributes, Generic[T]):
 
     def __repr__(self) -> str:
         """What it delivers; `explain()` says how."""
-        size = f"batch_size={self.batch_size}" if self.batch_size is not None else "batch_sampler"
+        size = "batch_sampler" if self._life.given.batch_sampler is not None else f"batch_size={self.batch_size}"
         return f"DataLoader({self.dataset!r}, {size}, seed={self.options.seed})"
 
     def __len__(self) -> int:

@@ -62,7 +62,7 @@ class Life:
     def going(self) -> Run:
         """The loader as the next iterator is to find it: attributes, or the dataset, may have changed meanwhile."""
         run = self.running()
-        if run.composition.options != self.options or self.has_other_length(run) or run.has_changed():
+        if run.composition.options != self.options or self.has_other_length(run) or run.notice_change():
             run = self.renew(run)
         self.reminder.look(self.progress.upcoming)
         return run
@@ -118,7 +118,7 @@ class Life:
         if is_same or not self.progress.upcoming.is_beginning:
             now = replace(now, steps=before.steps)
         self.run = Run(now, self.progress, self.stats, self.agreement)
-        self.run.has_changed()  # looks at what is there now, which is what counts from here on
+        self.run.notice_change()  # looks at what is there now, which is what counts from here on
         return self.run
 
     def has_other_length(self, run: Run) -> bool:

@@ -77,8 +77,8 @@ class Run:
         """Whether somebody holds an iterator that has not come to its end."""
         return self.live is not None and self.live() is not None and not self.progress.is_over
 
-    def has_changed(self) -> bool:
-        """Whether the dataset looks other than when this was asked first, where copies or a plan of it are in use.
+    def notice_change(self) -> bool:
+        """Whether the dataset looks other than when this was last asked, where copies or a plan of it are in use.
 
         Never with `persistent_workers=True`, which keeps workers and their dataset, as in torch.
         """
