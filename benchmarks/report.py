@@ -100,6 +100,8 @@ SINGLES = {
     "worker_start": "From `iter` to the first batch, {num_workers} worker processes, a list of {num_paths:,} paths: "
     "first start, next one; torch by spawn, by forkserver | {first_s:.1f} s, {second_s:.2f} s; {torch_spawn_s:.1f} s, "
     "{torch_forkserver_s:.1f} s",
+    "shared_list": "Memory that a list of {num_paths:,} paths takes on {num_ranks} ranks with {num_workers} worker "
+    "processes each, in copies of the packed list | {headrace[shared][above_per_block]:.2f}",
     "kills": "Random workers killed at random times: errors that name the worker; the latest after | "
     "{named} of {num}; {latest_s:.3f} s",
     "order": "Open an epoch of 10⁹ samples in 100,000 shards; order of a batch of 256 | {open_ms:.1f} ms, "

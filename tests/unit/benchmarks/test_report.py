@@ -66,6 +66,12 @@ def test_datasets_in_python_have_a_table_of_their_own(readme):
 
 def test_every_single_figure_can_be_filled_in(readme):
     facts = {
+        "shared_list": {
+            "num_paths": 2_000_000,
+            "num_ranks": 2,
+            "num_workers": 4,
+            "headrace": {"shared": {"above_per_block": 1.028}},
+        },
         "kills": {"named": 99, "num": 100, "latest_s": 0.5},
         "worker_start": {
             "num_workers": 4,
@@ -81,6 +87,7 @@ def test_every_single_figure_can_be_filled_in(readme):
     report.write(readme)
     text = readme.read_text()
     assert "| 99 of 100; 0.500 s |" in text
+    assert "2 ranks with 4 worker processes each, in copies of the packed list | 1.03 |" in text
     assert "4 worker processes, a list of 2,000,000 paths" in text
     assert "| 1.5 s, 0.05 s; 9.0 s, 6.0 s |" in text
 
