@@ -4,7 +4,8 @@ Each dataset has a process of its own, in which torch's workers are forked befor
 loaders keep their workers; rounds of an epoch each go by turns, and what counts is the median of the ratios in a round.
 torch's settings are tried first, each for a few seconds: 0, 1, 2 and 4 workers, with 2 and 4 batches a worker ahead.
 
-Usage: `python -m benchmarks.map_style [--sets NAME ...] [--rounds 5] [--quick]`; about ten minutes on two cores, six with 3 rounds.
+Usage: `python -m benchmarks.map_style [--sets NAME ...] [--rounds 5] [--quick]`; about ten minutes on two cores, six
+with 3 rounds.
 """
 
 from __future__ import annotations
