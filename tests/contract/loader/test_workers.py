@@ -40,10 +40,10 @@ def rows(samples):
 
 
 def test_a_batch_that_does_not_come_in_time_is_a_runtime_error(worker_kit):
-    loader = worker_kit.make(Slow(8, slow=4, takes_s=1.5), batch_size=2, timeout=0.3)
+    loader = worker_kit.make(Slow(8, slow=4, takes_s=5), batch_size=2, timeout=2.0)
     iterator = iter(loader)
     assert [next(iterator).tolist() for _ in range(2)] == [[0, 1], [2, 3]]
-    with pytest.raises(RuntimeError, match=r"timed out after 0\.3 seconds"):
+    with pytest.raises(RuntimeError, match=r"timed out after 2(\.0)? seconds"):
         next(iterator)
 
 
@@ -51,8 +51,8 @@ def test_there_is_no_limit_by_default_and_one_that_is_kept_changes_nothing(worke
     loader = worker_kit.make(Slow(4, slow=1, takes_s=0.4), batch_size=2)
     assert loader.timeout == 0
     assert [batch.tolist() for batch in loader] == [[0, 1], [2, 3]]
-    loader = worker_kit.make(Slow(4, slow=1, takes_s=0.01), batch_size=2, timeout=20)
-    assert loader.timeout == 20
+    loader = worker_kit.make(Slow(4, slow=1, takes_s=0.01), batch_size=2, timeout=60)
+    assert loader.timeout == 60
     assert [batch.tolist() for batch in loader] == [[0, 1], [2, 3]]
 
 
@@ -122,7 +122,7 @@ def test_batches_are_made_ahead_and_no_more_than_asked_for(worker_kit):
 
     iterator = iter(worker_kit.make(Counting(50), prefetch_factor=2))
     next(iterator)
-    deadline_s = time.monotonic() + 5
+    deadline_s = time.monotonic() + 60
     while len(begun) < 5 and time.monotonic() < deadline_s:
         time.sleep(0.01)
     time.sleep(0.1)
