@@ -144,11 +144,17 @@ def split(
 def longest_suffix(ops: Sequence[Op], num_prefix: int, *, exact: bool, sample: SampleForm | None) -> tuple[int, Span]:
     """How many ops stay in Python after the prefix, and the span of all that follow them."""
     for start in range(num_prefix, len(ops)):
-        form = form_before(ops[:start])
+        form = None if hides_members(ops[:start], sample) else form_before(ops[:start])
         span = Span() if form is None else grow(ops[start:], form, exact=exact, form=sample)[0]
         if len(span.ops) == len(ops) - start:
             return start - num_prefix, span
     return len(ops) - num_prefix, Span()
+
+
+def hides_members(ops: Sequence[Op], sample: SampleForm | None) -> bool:
+    """Whether members are pure tensors after these ops, of which torchvision takes the first for an image."""
+    names = {type(op.call).__name__ for op in ops}
+    return sample is not None and sample.is_joint and "ToPureTensor" in names
 
 
 def middle_places(

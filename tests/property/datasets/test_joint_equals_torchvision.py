@@ -121,3 +121,26 @@ def test_the_whole_of_a_usual_pipeline_is_fused():
     plan = plan_sample(shape, v2.Compose(transforms), DecodeOptions())
     assert plan.joint is not None
     assert plan.joint.recipe.is_fused, plan.joint.recipe.explain
+
+
+@pytest.mark.parametrize("fuse", [True, False])
+@pytest.mark.parametrize(
+    ("names", "transforms"),
+    [
+        (("image", "second"), [v2.PILToTensor(), v2.RandomHorizontalFlip(1.0)]),
+        (("image", "second"), [v2.ToImage(), v2.ToPureTensor(), v2.CenterCrop(20)]),
+        (("image", "mask"), [v2.PILToTensor(), v2.RandomHorizontalFlip(1.0), v2.CenterCrop(20)]),
+        (("image", "boxes", "labels"), [v2.ToImage(), v2.ToPureTensor(), v2.CenterCrop(20)]),
+        (("image", "boxes", "labels"), [v2.SanitizeBoundingBoxes(), v2.CenterCrop(20), v2.SanitizeBoundingBoxes()]),
+        (("image", "mask"), [v2.CenterCrop(30), v2.CenterCrop(20), v2.RandomHorizontalFlip(1.0)]),
+    ],
+)
+def test_what_torchvision_takes_for_an_image_is_moved_and_nothing_else(names, transforms, fuse):
+    """Pure tensors hide from torchvision's transforms, all but the first."""
+    shape, keys = joint_shape(*names), keys_of(3)
+    samples = [make_sample(60 + row, 50 + 3 * row, row, row) for row in range(3)]
+    made = run_program(samples, shape, v2.Compose(transforms), keys, fuse=fuse).batch
+    for found, sample in zip(made, samples, strict=True):
+        expected = v2.Compose(transforms)(torchvision_sample(sample, shape))
+        for place, value in expected.items():
+            assert_same(found[place], value, place)

@@ -83,3 +83,15 @@ def test_a_bad_row_of_any_view_repeats_a_good_row_in_all():
     assert result.valid.tolist() == [True, True, False, True]
     for view in result.batch["image"]:
         assert any(torch.equal(view[2], view[row]) for row in (0, 1, 3))
+
+
+@pytest.mark.parametrize("names", [("image", "labels"), ("image", "mask", "labels")])
+def test_views_of_a_batch_without_a_good_row_are_zeros(names):
+    samples = [make_sample(60, 50, 2, row) for row in range(3)]
+    for sample in samples:
+        sample.files["jpg"] = b"no image"
+    transform = hr.Views((v2.RandomResizedCrop(24), 2))
+    result = run_program(samples, joint_shape(*names), transform, keys_of(3), policy=Policy(on_error="skip"))
+    assert not result.valid.any()
+    assert [tuple(view.shape) for view in result.batch["image"]] == [(3, 3, 24, 24)] * 2
+    assert not any(view.any() for view in result.batch["image"])

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 import torch
+from PIL import Image
 
+from headrace.recipes.joint.members import wrapped
 from headrace.recipes.joint.sample_form import SampleForm
 from headrace.recipes.joint.steps import (
     ClampBoxes,
@@ -69,7 +71,7 @@ def read_sanitize(call: Any, form: SampleForm) -> Effects:
 
 def labels_of(call: Any, form: SampleForm) -> tuple[int, ...] | str:
     """Places of the leaves that go with the boxes, found by asking the transform's own getter with a probe."""
-    leaves = [torch.zeros(1) for _ in range(form.num_leaves)]
+    leaves = wrapped([probe(place, form) for place in range(form.num_leaves)], form)
     try:
         found = call._labels_getter(form.build(leaves))  # noqa: SLF001 - there is no public way to ask
     except Exception as error:  # noqa: BLE001 - what it raises now it would raise for every sample
@@ -82,6 +84,15 @@ def labels_of(call: Any, form: SampleForm) -> tuple[int, ...] | str:
     if len(places) != len(entries) or taken & set(places):
         return "its labels are not leaves of the sample"
     return tuple(places)
+
+
+def probe(place: int, form: SampleForm) -> Any:
+    """The smallest leaf of its kind."""
+    if place in form.images:
+        return Image.new("RGB", (1, 1))
+    member = form.members.get(place)
+    shapes = {"mask": (1, 1), "boxes": (1, 4), "keypoints": (1, 2)}
+    return torch.zeros((1,) if member is None else shapes[member.kind])
 
 
 def labels_of_boxes(ops: Iterable[Op], form: SampleForm) -> set[int]:
