@@ -32,6 +32,7 @@ BENCHMARKS = {
     "worker_start": 120,
     "kills": 90,
     "map_style": 600,
+    "image_text": 500,
     "agreement": 30,
     "run": 1700,
 }
