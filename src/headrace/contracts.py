@@ -185,8 +185,11 @@ class ResumableStream(Protocol):
 class StepWork(Protocol):
     """The work of a step as an engine sees it: two calls, each from several threads for different steps."""
 
-    def size_bytes(self, step: Step) -> int:
-        """Upper estimate of the memory that the step holds while it is in flight."""
+    def size_bytes(self, step: Step) -> int | None:
+        """Upper estimate of the memory that the step holds while it is in flight.
+
+        None: nobody knows before a step was made. Such a step goes alone, and those behind it wait until it is made.
+        """
 
     def fetch(self, step: Step, allocate: Allocate) -> Any:
         """Gets the bytes. On an I/O thread."""

@@ -32,7 +32,9 @@ The tree::
     ├── SourceError                         what is to be packed or opened is missing, empty or inconsistent
     ├── OrderError                          an order that cannot be made (a batch that does not divide, ...)
     ├── RankMismatchError                   the ranks of one job disagree
-    ├── MemoryBudgetError                   one step needs more memory than the budget allows
+    ├── ResourceError                       this machine, its control group or a limit has less than is needed
+    │   ├── MemoryBudgetError               memory: for a batch, or for the workers
+    │   └── OpenFilesError                  open files
     ├── WorkerError                         a worker failed in a way that is no fault of a sample
     │   ├── WorkerDiedError                 a worker process was killed, crashed, or ended itself
     │   └── BatchTimeoutError (RuntimeError)    a batch has not come within `timeout=`
@@ -241,8 +243,16 @@ class RankMismatchError(HeadraceError):
     """The ranks of one job disagree."""
 
 
-class MemoryBudgetError(HeadraceError):
-    """One step needs more memory than the budget allows."""
+class ResourceError(HeadraceError):
+    """This machine, its control group or a limit of this process has less than is needed."""
+
+
+class MemoryBudgetError(ResourceError):
+    """A batch, or the workers, need more memory than there is."""
+
+
+class OpenFilesError(ResourceError):
+    """More files would be open than the limit allows."""
 
 
 class WorkerError(HeadraceError):

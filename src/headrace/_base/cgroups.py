@@ -49,14 +49,15 @@ class Group:
         return limit if limit is not None and limit < UNLIMITED_BYTES else None
 
     def memory_headroom_bytes(self) -> int | None:
-        """Bytes until the limit is reached; page cache on the inactive list counts as free, since it is dropped."""
+        """Bytes until the limit is reached; page cache counts as free, since the system drops it before it kills."""
         limit = self.memory_limit_bytes()
         used = to_int(read_text(self.path / ("memory.current" if self.version == 2 else "memory.usage_in_bytes")))
         if limit is None or used is None:
             return None
-        name = "inactive_file" if self.version == 2 else "total_inactive_file"
+        prefix = "" if self.version == 2 else "total_"
         stat = dict(line.split(maxsplit=1) for line in read_text(self.path / "memory.stat").splitlines() if " " in line)
-        return max(0, limit - used + (to_int(stat.get(name, "0")) or 0))
+        cached = sum(to_int(stat.get(f"{prefix}{name}_file", "0")) or 0 for name in ("inactive", "active"))
+        return max(0, min(limit, limit - used + cached))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 
 from headrace._base.cgroups import ControlGroups
+from headrace._base.headroom import Limiter, read_headroom
 from headrace._base.open_files import open_file_limits
 
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - the mount point itself is asked about, nothing is created in it
@@ -33,6 +34,8 @@ class Machine:
     """Memory of the machine, or the limit of the control groups where that is less."""
     memory_available_bytes: int
     """Memory that can still be taken before the machine or a control group has none left."""
+    memory_limiter: Limiter
+    """Which of the two has less."""
     shm_total_bytes: int | None
     """Size of /dev/shm; None where there is no such file system (macOS)."""
     shm_available_bytes: int | None
@@ -57,7 +60,7 @@ def read_machine(root: Path = Path("/")) -> Machine:
     """
     groups = ControlGroups.of_this_process(root)
     system = psutil.virtual_memory()
-    limit, headroom = groups.memory_limit_bytes(), groups.memory_headroom_bytes()
+    limit, headroom = groups.memory_limit_bytes(), read_headroom(groups)
     shm = shutil.disk_usage(SHARED_MEMORY) if SHARED_MEMORY.is_dir() else None
     soft, hard = open_file_limits()
     return Machine(
@@ -65,7 +68,8 @@ def read_machine(root: Path = Path("/")) -> Machine:
         affinity_cpus=affinity_cpus(),
         quota_cpus=groups.cpu_quota(),
         memory_total_bytes=min(system.total, limit) if limit is not None else system.total,
-        memory_available_bytes=min(system.available, headroom) if headroom is not None else system.available,
+        memory_available_bytes=headroom.size_bytes,
+        memory_limiter=headroom.limiter,
         shm_total_bytes=shm.total if shm else None,
         shm_available_bytes=shm.free if shm else None,
         open_files_soft=soft,

@@ -68,9 +68,9 @@ def format_seconds(time_s: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
-def count(num: int, noun: str) -> str:
-    """`(1, "shard") -> "1 shard"`, `(1200, "shard") -> "1,200 shards"`."""
-    return f"{num:,} {noun}" if num == 1 else f"{num:,} {noun}s"
+def count(num: int, noun: str, plural: str | None = None) -> str:
+    """`(1, "shard") -> "1 shard"`, `(1200, "shard") -> "1,200 shards"`, `(2, "batch", "batches") -> "2 batches"`."""
+    return f"{num:,} {noun}" if num == 1 else f"{num:,} {plural or noun + 's'}"
 
 
 def format_rate(per_s: float, unit: str) -> str:

@@ -61,6 +61,10 @@ class Flight:
         self.num_running = 0
         self.num_in_flight = 0
         self.advancing = False
+        self.scouting = False
+        """Whether a step of unknown size is on its way, which no other follows before it is made."""
+        self.row_bytes: int | None = None
+        """What a row of the heaviest step has taken that was made up to now."""
         self.ended = False
 
     # --- beginning and end
@@ -117,7 +121,8 @@ class Flight:
         """Has the next step pulled, where that is possible now; tells whether it is."""
         with self.lock:
             full = self.num_fetching >= self.options.num_io_threads or self.num_in_flight >= self.options.max_in_flight
-            if full or self.advancing or self.ended or self.lifetime.closed:
+            alone = self.scouting and self.num_in_flight > 0
+            if full or alone or self.advancing or self.ended or self.lifetime.closed:
                 return False
             self.advancing = True
         self.io.submit(self.advance)
@@ -153,22 +158,32 @@ class Flight:
         self.num_pulled += 1
         try:
             step = next(self.steps, None)
-            size_bytes = self.work.size_bytes(step) if step is not None else 0
+            size_bytes = self.estimate(step) if step is not None else 0
         except BaseException as error:  # noqa: BLE001 - whatever it is, it belongs to the consumer
             self.end(position, at_step(step, "order", error))
             return False
         if step is None:
             self.end(position)
             return False
-        charged_bytes = max(size_bytes, STEP_OVERHEAD_BYTES)
+        self.scouting = size_bytes is None
+        charged_bytes = max(size_bytes or 0, STEP_OVERHEAD_BYTES)
         self.pending = Passage(position, step, self.memory_for(charged_bytes), charged_bytes)
         self.pending.ready_s = time.perf_counter()
         self.recorder.add("order", self.pending.ready_s - started_s, items=len(step.ids))
         return self.account.admit(self.pending.charged_bytes)
 
+    def estimate(self, step: Step) -> int | None:
+        """What the work says of a step, or else what earlier ones have taken; None where none was made yet."""
+        size_bytes = self.work.size_bytes(step)
+        if size_bytes is None and self.row_bytes is not None:
+            return self.row_bytes * len(step.ids)
+        return size_bytes
+
     def memory_for(self, charged_bytes: int) -> StepMemory:
         """Memory of one step; what can be out at once is all that is in flight, and the consumer's batch."""
         num_at_once = min(self.options.max_in_flight, self.account.most_steps(charged_bytes)) + 1
+        if self.scouting:
+            num_at_once = 0  # nobody knows how many of them fit
         return StepMemory(self.options.slots, self.recorder, num_at_once=num_at_once)
 
     def board(self) -> None:
@@ -242,11 +257,18 @@ class Flight:
             passage.fetched = None
         busy_s = time.perf_counter() - started_s
         self.recorder.add("run", busy_s, items=len(step.ids), size_bytes=memory.size_bytes - fetched_bytes)
-        if memory.size_bytes > passage.charged_bytes:
-            self.account.correct(passage.charged_bytes, memory.size_bytes)
-            passage.charged_bytes = memory.size_bytes
+        self.weigh(passage)
         if self.lifetime.closed is None:
             self.arrivals.put(passage)
+
+    def weigh(self, passage: Passage) -> None:
+        """Books what a step has turned out to take, and lets others follow one whose size was not known."""
+        size_bytes, num_rows = passage.memory.size_bytes, max(1, len(passage.step.ids))
+        if size_bytes > passage.charged_bytes:
+            self.account.correct(passage.charged_bytes, size_bytes)
+            passage.charged_bytes = size_bytes
+        self.row_bytes = max(self.row_bytes or 0, -(-size_bytes // num_rows))
+        self.scouting = False
 
     def end(self, position: int, error: BaseException | None = None) -> None:
         """Has the flight end at this position, where it raises the error; no further step is begun."""

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headrace._base.forks import renew_after_fork
+from headrace._base.headroom import MemoryGuard
 from headrace.contracts import Recorder
 from headrace.engine.blocks import SMALLEST_CLASS_BYTES, Block, Memory, near_classes, size_class
 from headrace.engine.rings import Ring
@@ -66,6 +67,7 @@ class SlotPool:
 
     def __init__(self, *, max_free_bytes: int = DEFAULT_FREE_BYTES) -> None:
         self.max_free_bytes = max_free_bytes
+        self.guard = MemoryGuard()
         self.after_fork()
         renew_after_fork(self)
 
@@ -97,7 +99,8 @@ class SlotPool:
 
         Raises:
             OptionError: A dtype that holds Python objects.
-            MemoryError: The system has no memory left.
+            MemoryBudgetError: The machine, or the control group, has not as much memory left.
+            MemoryError: The system refuses it.
         """
         kind = np.dtype(dtype)
         if kind.hasobject:
@@ -147,6 +150,7 @@ class SlotPool:
     def make(self, class_bytes: int) -> Memory:
         """A new block, which is counted already."""
         try:
+            self.guard.take(class_bytes, "a batch")
             return self.fresh(class_bytes)
         except BaseException:
             with self.lock:

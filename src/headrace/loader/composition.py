@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import torch
 
 from headrace._base.machine import Machine, read_machine
 from headrace.contracts import Layout, Shuffle, Tail
@@ -17,7 +18,7 @@ from headrace.datasets.resolve import Resolved, resolve
 from headrace.errors import OptionError
 from headrace.loader.batched_samplers import BatchedSampler, OneByOne
 from headrace.loader.identity import Identity
-from headrace.loader.inner_threads import InnerThreads, decide_inner_threads
+from headrace.loader.inner_threads import InnerThreads, decide_inner_threads, wished_threads
 from headrace.loader.made import BatchSizes
 from headrace.loader.memory import MemoryDecision, decide_memory
 from headrace.loader.options import LoaderOptions, resolve_shuffle, resolve_tail
@@ -31,9 +32,6 @@ from headrace.loader.torch_arguments import TorchArguments
 from headrace.loader.workers import WorkerDecision, decide_workers
 from headrace.order import OrderSpec, Topology, default_canonical_nodes
 from headrace.recipes.foreign_draws import foreign_draw
-
-FIRST_GUESS_ROW_BYTES = 256 << 10
-"""Weight of a row before the first batch: a photograph of 224 x 224 as uint8 and its JPEG."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +64,14 @@ class Composition:
     def streams(self) -> StreamPlan | None:
         """How streams are read, where the dataset can only be iterated over."""
         return self.steps.plan if isinstance(self.steps, StreamSteps) else None
+
+    @property
+    def most_rows(self) -> int | None:
+        """Samples of a whole batch; None where a sampler of the user says it."""
+        batch_size = self.options.batch_size if self.options.is_batched else 1
+        if batch_size is None or self.streams is not None:
+            return batch_size
+        return min(batch_size, max(1, self.num_samples))
 
     @property
     def global_draw(self) -> str | None:
@@ -141,7 +147,7 @@ def compose(given: TorchArguments, options: LoaderOptions, topology: Topology) -
             local_world_size=topology.local_world_size,
         ),
         available_bytes=machine.memory_available_bytes,
-        sizes=BatchSizes(FIRST_GUESS_ROW_BYTES),
+        sizes=BatchSizes(),
     )
 
 
@@ -195,7 +201,14 @@ def _workers(options: LoaderOptions, machine: Machine, topology: Topology) -> Wo
         num_cpus=machine.usable_cpus,
         local_world_size=topology.local_world_size,
         prefetch_factor=options.prefetch_factor,
+        trainer_threads=_trainer_threads(),
     )
+
+
+def _trainer_threads() -> int:
+    """Threads with which the training loop computes on the CPUs, where the user has said so."""
+    wished = wished_threads(os.environ)
+    return 1 if wished is None or torch.cuda.is_available() else wished[1]
 
 
 def _map_layout(dataset: Any, *, sampled: bool) -> Layout:

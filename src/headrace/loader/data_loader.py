@@ -303,7 +303,7 @@ class DataLoader(TorchAttributes, Generic[T]):
 
     @property
     def num_workers(self) -> int:
-        """Workers of this loader, as asked for, else as decided."""
+        """Workers of this loader, as asked for, else as decided up to now; `explain()` says what there is room for."""
         asked = self.options.num_workers
         return asked if asked != "auto" else self._life.running().num_workers
 

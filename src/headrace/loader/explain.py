@@ -7,26 +7,29 @@ from headrace.datasets.file_source import FileSource
 from headrace.datasets.plan import SamplePlan
 from headrace.loader.composition import Composition
 from headrace.loader.engine_choice import EngineChoice
+from headrace.loader.fit import Fit
 from headrace.loader.ordered_steps import OrderedSteps
 from headrace.loader.streams.explain import stream_rows
 
 MOST_LINES = 15
 
 
-def explain(composition: Composition, engine: EngineChoice, lists: str | None, epoch: int) -> str:
+def explain(composition: Composition, engine: EngineChoice, fit: Fit, lists: str | None, epoch: int) -> str:
     """One line a decision: topic, choice, reason.
 
     Args:
         composition: What was decided at first use.
         engine: The engine.
+        fit: What of that this process has room for.
         lists: What was packed for worker processes, if anything.
         epoch: The present one.
     """
     rows = [
         *(stream_rows(composition) if composition.streams is not None else _ordered(composition, epoch)),
-        *_engine(composition, engine),
+        *_engine(composition, engine, fit),
         *([] if lists is None else [("lists", lists, "large lists are packed into shared memory")]),
-        _memory(composition, engine),
+        _memory(composition, fit),
+        *([] if fit.files.choice is None else [("files", fit.files.choice, fit.files.reason)]),
         *_nodes(composition),
         *_windows(composition),
         *_operations(composition),
@@ -75,12 +78,24 @@ def _order(composition: Composition, epoch: int) -> tuple[str, str, str]:
     return "order", f"{modes[steps.spec.shuffle]}, {steps.num_steps(epoch):,} batches a rank", reason
 
 
-def _engine(composition: Composition, engine: EngineChoice) -> list[tuple[str, str, str]]:
-    workers = engine.workers
+def _engine(composition: Composition, engine: EngineChoice, fit: Fit) -> list[tuple[str, str, str]]:
+    workers = fit.workers
     if engine.kind == "caller":
         return [("engine", "the caller's thread", engine.reason)]
-    rows = [("engine", engine.kind, engine.reason), ("workers", count(workers.num_workers, "worker"), workers.reason)]
-    if engine.kind == "processes" and composition.options.seed_workers:
+    usual = f"{workers.reason}; the rule of thumb, CPUs // ranks - 2, gives {workers.usual}"
+    rows = [("engine", engine.kind, engine.reason), ("workers", count(workers.num_workers, "worker"), usual)]
+    return rows if engine.kind == "threads" else rows + _processes(composition)
+
+
+def _processes(composition: Composition) -> list[tuple[str, str, str]]:
+    """How worker processes are started, and what is set inside of them."""
+    threads = composition.inner_threads
+    inside = f"{count(threads.num_threads, 'thread')} for torch, OpenMP, OpenCV, ...; set-up frozen for the collector"
+    rows = [
+        ("start", "fresh interpreters, batches in memory without a name", "a fork copies locks; /dev/shm is not used"),
+        ("inside", inside, threads.reason),
+    ]
+    if composition.options.seed_workers:
         rows.append(("seeds", "global generators of workers follow the samples", "seed_workers=True"))
     return rows
 
@@ -98,9 +113,11 @@ def _batches(composition: Composition, engine: EngineChoice) -> list[tuple[str, 
     return [("batches", f"{name} on the workers", seeds)]
 
 
-def _memory(composition: Composition, engine: EngineChoice) -> tuple[str, str, str]:
-    memory = composition.memory
-    choice = f"{format_bytes(memory.size_bytes)}, at most {engine.workers.max_in_flight} batches in flight"
+def _memory(composition: Composition, fit: Fit) -> tuple[str, str, str]:
+    memory, row_bytes, max_in_flight = fit.memory, composition.sizes.row_bytes, fit.workers.max_in_flight
+    choice = f"{format_bytes(memory.size_bytes)}, at most {count(max_in_flight, 'batch', 'batches')} in flight"
+    if row_bytes and composition.most_rows is not None:
+        choice += f" of {format_bytes(row_bytes * composition.most_rows)}"
     ahead = "; persistent_workers=True: between epochs too" if composition.options.persistent_workers else ""
     return "memory", choice, memory.reason + ahead
 

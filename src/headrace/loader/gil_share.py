@@ -60,11 +60,11 @@ class Ticker:
         return self.late_s
 
 
-def measure_gil_share(make: Callable[[int], object]) -> GilShare:
+def measure_gil_share(make: Callable[[int], int]) -> GilShare:
     """Makes samples for about 0.1 s and tells what they took.
 
     Args:
-        make: Makes this many samples, in the caller's thread.
+        make: Makes this many samples, in the caller's thread, or fewer; tells how many.
     """
     make(1)  # the first one opens files and fills caches
     ticker = Ticker()
@@ -73,8 +73,7 @@ def measure_gil_share(make: Callable[[int], object]) -> GilShare:
     num_samples, num_next = 0, 1
     try:
         while time.perf_counter() - began_s < ENOUGH_S and num_samples < MOST_SAMPLES:
-            make(num_next)
-            num_samples, num_next = num_samples + num_next, min(2 * num_next, MOST_SAMPLES)
+            num_samples, num_next = num_samples + make(num_next), min(2 * num_next, MOST_SAMPLES)
     finally:
         elapsed_s, now = time.perf_counter() - began_s, thread_clock()
         held_s = ticker.stop()

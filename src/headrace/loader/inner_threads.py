@@ -32,10 +32,19 @@ def decide_inner_threads(
         local_world_size: Ranks that share them.
     """
     share = max(1, int(num_cpus) // (max(1, num_workers) * local_world_size))
+    said = wished_threads(environ)
+    if said is None:
+        return InnerThreads(num_threads=1, reason="cores are shared out between workers; worker_init_fn may say more")
+    name, num_threads = said
+    if num_threads <= share:
+        return InnerThreads(num_threads=num_threads, reason=f"{name}={num_threads}")
+    return InnerThreads(num_threads=share, reason=f"{name}={num_threads}, but a worker's share of the CPUs is {share}")
+
+
+def wished_threads(environ: Mapping[str, str]) -> tuple[str, int] | None:
+    """With how many threads, more than one, the user wants a process to compute, and the variable that says it."""
     for name in WISHES:
         said = environ.get(name, "").split(",")[0].strip()
         if said.isdecimal() and int(said) > 1:
-            if int(said) <= share:
-                return InnerThreads(num_threads=int(said), reason=f"{name}={said}")
-            return InnerThreads(num_threads=share, reason=f"{name}={said}, but a worker's share of the CPUs is {share}")
-    return InnerThreads(num_threads=1, reason="the cores are shared out between workers; worker_init_fn may say more")
+            return name, int(said)
+    return None

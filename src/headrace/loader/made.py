@@ -20,18 +20,18 @@ class Made:
 
 
 class BatchSizes:
-    """What a step weighs: a first guess, then the largest row seen."""
+    """What a step weighs: the largest row seen, and nothing before the first one."""
 
-    def __init__(self, row_bytes: int) -> None:
-        self.row_bytes = row_bytes
+    def __init__(self) -> None:
+        self.row_bytes: int | None = None
 
-    def estimate(self, step: Step) -> int:
-        """Bytes of a step."""
-        return self.row_bytes * len(step.ids)
+    def estimate(self, step: Step) -> int | None:
+        """Bytes of a step; None before one was made."""
+        return None if self.row_bytes is None else self.row_bytes * len(step.ids)
 
     def saw(self, size_bytes: int, num_rows: int) -> None:
         """Learns from a step that was made; a race between two workers only loses one observation."""
-        self.row_bytes = max(self.row_bytes, -(-size_bytes // max(1, num_rows)))
+        self.row_bytes = max(self.row_bytes or 0, -(-size_bytes // max(1, num_rows)))
 
 
 class Metered:

@@ -7,6 +7,7 @@ Each item is made with `headrace.rng()` keyed by its sample; where the dataset m
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Sized
+from itertools import islice
 from time import perf_counter
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 from torch.utils.data import Subset
 
 from headrace._base.hashing import sample_keys
+from headrace._base.headroom import MemoryGuard
 from headrace.contracts import Allocate, Recorder, Step
 from headrace.datasets.collate_rules import parse_rules
 from headrace.datasets.collate_samples import collate_samples, gives_one_value
@@ -25,7 +27,11 @@ from headrace.loader.made import BatchSizes, Made, tensor_bytes
 from headrace.loader.one_sample import collation_of
 from headrace.loader.options import LoaderOptions
 from headrace.loader.pinning import pin
+from headrace.loader.weighing import Weighing
 from headrace.recipes.randomness import RowsRandomness, sample_randomness
+
+COPIES = 2
+"""How often a batch is there while it is made: as samples, and as the batch that they are put together to."""
 
 MOST_TRIES = 64
 """Samples that are tried in the place of a batch without a good row, before its fault is raised after all."""
@@ -53,10 +59,12 @@ class MapWork:
         self.rules = parse_rules(options.collate)
         self.put_together = collation_of(options)
         self.at_once = options.is_batched and makes_batches(dataset)
+        self.guard = MemoryGuard()
 
-    def size_bytes(self, step: Step) -> int:
-        """Estimate from the largest row seen so far."""
-        return self.sizes.estimate(step)
+    def size_bytes(self, step: Step) -> int | None:
+        """Estimate from the largest row seen so far: the samples, and the batch that they are put together to."""
+        batch_bytes = self.sizes.estimate(step)
+        return None if batch_bytes is None else COPIES * batch_bytes
 
     def fetch(self, step: Step, allocate: Allocate) -> None:
         """Nothing: the dataset reads for itself."""
@@ -92,17 +100,19 @@ class MapWork:
             return self._samples_at_once(wanted, self._draw_keys(step)[0]), []
         samples: list[Any] = []
         failed: list[tuple[int, Exception]] = []
+        weighing = Weighing(len(wanted), self.guard)
         with RowsRandomness(lambda: self._draw_keys(step), samples) as randomness:
             keys = randomness.along(wanted)
             while len(samples) < len(wanted):
                 try:
-                    self._go_on(keys, samples)
+                    self._go_on(islice(keys, max(1, len(samples))), samples)
                 except Exception as error:
                     error.add_note(self._note(wanted[len(samples)]))
                     if self.options.on_error == "raise" or not is_of_content(error):
                         raise
                     failed.append((len(samples), error))
                     samples.append(None)
+                weighing.look(samples)
         if failed:
             self.recorder.count("skipped_samples", len(failed))
         if failed and len(failed) == len(samples):
@@ -110,7 +120,10 @@ class MapWork:
         return samples, [row for row, _ in failed]
 
     def _go_on(self, keys: Iterator[Any], samples: list[Any]) -> None:
-        """Makes samples until one fails: a row costs what the dataset takes for it, and an `append`."""
+        """Makes samples until one fails: a row costs what the dataset takes for it, and an `append`.
+
+        As many at a time as there are already: what they weigh is looked at in between, a few times a batch.
+        """
         dataset, add = self.dataset, samples.append
         for key in keys:
             add(dataset[key])

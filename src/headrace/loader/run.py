@@ -9,15 +9,17 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any
 
+from headrace._base.machine import read_machine
 from headrace.contracts import Delivered, Step
 from headrace.datasets.shared import PackedDataset, pack_attributes
 from headrace.engine import ProcessEngine, Stats, StepStream
-from headrace.errors import OptionError
+from headrace.errors import OptionError, ResourceError
 from headrace.loader.agreement import Agreement
 from headrace.loader.composition import Composition
 from headrace.loader.engine_choice import EngineChoice
 from headrace.loader.epoch_chain import EpochChain
 from headrace.loader.explain import explain
+from headrace.loader.fit import Fit, fit
 from headrace.loader.iterator import LoaderIterator
 from headrace.loader.landing import Landing
 from headrace.loader.outline import outline_of
@@ -25,7 +27,7 @@ from headrace.loader.peers import is_in_a_job
 from headrace.loader.place import Place
 from headrace.loader.progress import Progress
 from headrace.loader.read_ahead import ReadAhead
-from headrace.loader.running import AnyEngine, decide_engine, make_engine, settled
+from headrace.loader.running import AnyEngine, decide_engine, enter_limits, make_engine, settled
 from headrace.loader.work import make_read_ahead
 
 
@@ -51,6 +53,7 @@ class Run:
         self.live: weakref.ref[LoaderIterator] | None = None
         self.outline: str | None = None
         """Of the dataset, as workers or the plan have it."""
+        self._fit: Fit | None = None
 
     def begin(self, *, goes_on: bool = False) -> LoaderIterator:
         """An iterator over what comes next; the one before it ends.
@@ -100,6 +103,17 @@ class Run:
         choice = decide_engine(self.composition)
         return settled(choice, self.sent) if choice.kind == "processes" else choice
 
+    @property
+    def fit(self) -> Fit:
+        """What of the decisions this process has room for; looked at when it is first asked for, and kept.
+
+        Raises:
+            ResourceError: There is too little of something for even one batch at a time.
+        """
+        if self._fit is None:
+            self._fit = fit(self.composition, self.choice, read_machine())
+        return self._fit
+
     @cached_property
     def shared(self) -> PackedDataset | None:
         """The dataset as worker processes would get it, its large lists shared; None where it is not map-style."""
@@ -116,13 +130,13 @@ class Run:
     def num_workers(self) -> int:
         """Workers; before samples were looked at, as many as the arguments and the machine say."""
         decided = self.choice.workers if "choice" in vars(self) else self.composition.workers
-        return decided.num_workers
+        return (decided if self._fit is None else self._fit.workers).num_workers
 
     def explain(self) -> str:
         """What was decided and why."""
         shared = self.shared if self.choice.kind == "processes" else None
-        lists = shared.explain(self.choice.workers.num_workers) if shared is not None else None
-        return explain(self.composition, self.choice, lists, self.progress.here.epoch)
+        lists = shared.explain(self.fit.workers.num_workers) if shared is not None else None
+        return explain(self.composition, self.choice, self.fit, lists, self.progress.here.epoch)
 
     def state(self) -> dict[str, Any]:
         """What was delivered, as a state."""
@@ -142,10 +156,21 @@ class Run:
         options = replace(composition.options, batch_size=batch_size)
         steps, place = composition.steps.resized(progress.place, batch_size)
         _, upcoming = composition.steps.resized(progress.upcoming, batch_size)
-        iterator = self.live() if self.live is not None else None
+        iterator = self.live() if self.live is not None and not progress.is_over else None
+        has_begun = self._fit is not None
         self._recompose(replace(composition, options=options, steps=steps))
+        try:
+            _ = self.fit if has_begun else None
+        except ResourceError:
+            self._recompose(composition)
+            self._go_on(iterator, progress.place)
+            raise
         progress.resize(place, upcoming)
-        if iterator is not None and not progress.is_over:
+        self._go_on(iterator, place)
+
+    def _go_on(self, iterator: LoaderIterator | None, place: Place) -> None:
+        """Has a live iterator go on from a place."""
+        if iterator is not None:
             iterator.stream = self._stream(place)
             self.live = weakref.ref(iterator)
 
@@ -181,12 +206,15 @@ class Run:
     def _engine(self) -> AnyEngine:
         """The engine, made when it is first needed."""
         if self.engine is None:
+            enter_limits(self.fit)
             composition = self.composition
             if self.choice.kind == "processes":
                 composition = self.sent
                 self.landing = Landing(composition.sizes, pins=composition.options.pin_memory)
                 self.read_ahead = make_read_ahead(composition)
-            self.engine = make_engine(composition, self.choice, self.stats, self.agreement.claim)
+            composition = replace(composition, memory=self.fit.memory)
+            choice = replace(self.choice, workers=self.fit.workers)
+            self.engine = make_engine(composition, choice, self.stats, self.agreement.claim)
         return self.engine
 
     def _recompose(self, composition: Composition) -> None:
@@ -200,6 +228,7 @@ class Run:
             self.read_ahead = make_read_ahead(composition)
         else:
             self.close()
+            self._fit = None
         self.composition = composition
 
 

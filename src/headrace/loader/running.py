@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 
+from headrace._base.open_files import raise_open_file_limit
 from headrace.contracts import Step
 from headrace.engine import (
     SHARED_BUDGET,
@@ -19,7 +21,8 @@ from headrace.engine import (
 )
 from headrace.loader.composition import Composition
 from headrace.loader.engine_choice import EngineChoice, PythonPart, choose_engine, without_processes
-from headrace.loader.gil_share import GilShare, measure_gil_share
+from headrace.loader.fit import Fit
+from headrace.loader.gil_share import MOST_SAMPLES, GilShare, measure_gil_share
 from headrace.loader.made import Made
 from headrace.loader.streams.build import make_stream_engine
 from headrace.loader.streams.duplicates import Claim
@@ -29,6 +32,12 @@ from headrace.loader.work import make_work
 from headrace.loader.worker_start import WorkerStart
 from headrace.loader.workers import WorkerDecision
 from headrace.recipes.generators import GENERATORS
+
+FROM_THE_LOADER = 6
+"""Calls between a warning and the line of the user that began to iterate."""
+
+MEASURED_SHARE = 0.05
+"""Part of the memory at hand that samples may take which are made to be measured."""
 
 AnyEngine: TypeAlias = ThreadEngine | InlineEngine | ProcessEngine | StreamEngine
 
@@ -49,6 +58,14 @@ def make_engine(composition: Composition, choice: EngineChoice, stats: Stats, cl
         held = partial(while_iterating, stats, composition.workers.num_workers)
         return InlineEngine(work, slots=SHARED_SLOTS, recorder=stats, resources=held)
     return (make_threads if choice.kind == "threads" else make_processes)(composition, choice.workers, stats)
+
+
+def enter_limits(fit: Fit) -> None:
+    """Raises the limit on open files where that was decided, and says what is not as the user wants it."""
+    if fit.files.raise_to is not None:
+        raise_open_file_limit(fit.files.raise_to)
+    for cut in fit.cuts:
+        warnings.warn(cut, RuntimeWarning, stacklevel=FROM_THE_LOADER)
 
 
 def make_threads(composition: Composition, workers: WorkerDecision, stats: Stats) -> ThreadEngine:
@@ -141,15 +158,23 @@ def measure(composition: Composition) -> GilShare | None:
     """What a few samples take, spread over the dataset; None where they raise: they will again, at their place."""
     num_samples = composition.num_samples
 
-    def make(num: int) -> None:
+    def make(num: int) -> int:
+        num = min(num, affordable(composition))
         ids = np.linspace(0, num_samples - 1, num).astype(np.int64)
         make_one(composition, Step(index=0, epoch=0, ids=ids, valid=np.ones(num, dtype=np.bool_)))
+        return num
 
     try:
         with GENERATORS.kept():
             return measure_gil_share(make) if num_samples else None
     except Exception:  # noqa: BLE001 - whatever a dataset raises
         return None
+
+
+def affordable(composition: Composition) -> int:
+    """How many samples may be made at a time only to measure them; once the first was made, its weight is known."""
+    row_bytes = composition.sizes.row_bytes
+    return max(1, int(MEASURED_SHARE * composition.available_bytes) // row_bytes) if row_bytes else MOST_SAMPLES
 
 
 def make_one(composition: Composition, step: Step) -> Made:

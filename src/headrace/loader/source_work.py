@@ -62,7 +62,7 @@ class SourceWork:
         """What a worker process needs: it makes a program of its own, on a pool of its own."""
         return self.__dict__ | {"program": None}
 
-    def size_bytes(self, step: Step) -> int:
+    def size_bytes(self, step: Step) -> int | None:
         """Estimate from the largest row seen so far."""
         return self.sizes.estimate(step)
 

@@ -13,6 +13,9 @@ that is decoded, one that is ready. More of them fall out of the cache (eight ba
 with four a worker the loader was about 1 % slower, little more than runs differ."""
 
 
+SHARES_A_RESERVE = 16
+"""Of so many CPUs, one is left to the training loop, to reading and to the system."""
+
 STEPS_A_WAITER = 2
 """The same for threads that mostly wait: there are many of them, and none waits for the next step of another."""
 
@@ -29,12 +32,19 @@ class WorkerDecision:
     num_io_threads: int
     max_in_flight: int
     reason: str
+    usual: int
+    """What the rule of thumb `max(1, cpus // ranks - 2)` gives."""
     is_automatic: bool = False
     """Whether the number is ours to choose."""
 
 
 def decide_workers(
-    num_workers: int | Literal["auto"], *, num_cpus: float, local_world_size: int, prefetch_factor: int | None
+    num_workers: int | Literal["auto"],
+    *,
+    num_cpus: float,
+    local_world_size: int,
+    prefetch_factor: int | None,
+    trainer_threads: int = 1,
 ) -> WorkerDecision:
     """Workers of one rank.
 
@@ -43,12 +53,15 @@ def decide_workers(
         num_cpus: CPUs that this process may use, quota included.
         local_world_size: Ranks that share them.
         prefetch_factor: Steps in flight a worker, as torch counts them; None for our own choice.
+        trainer_threads: Threads with which the training loop computes on these CPUs, as the user has said; 1 where it
+            computes elsewhere, or nobody has said anything.
     """
+    share = max(1, int(num_cpus) // local_world_size)
     if num_workers == "auto":
-        count = max(1, int(num_cpus) // local_world_size)
+        kept = reserve(share, trainer_threads)
+        count = share - kept
         ranks = f" over {local_world_size} ranks" if local_world_size > 1 else ""
-        usual = max(1, int(num_cpus) // local_world_size - 2)
-        reason = f"{num_cpus:g} usable CPUs{ranks}; the usual rule of CPUs less 2 gives {usual}"
+        reason = f"{num_cpus:g} usable CPUs{ranks}{f', {kept} kept for the training loop' if kept else ''}"
     else:
         count, reason = num_workers, "as asked"
     in_flight = max(4, count * STEPS_A_WORKER) if prefetch_factor is None else max(1, count * prefetch_factor)
@@ -57,8 +70,19 @@ def decide_workers(
         num_io_threads=min(8, max(2, count)) if count else 0,
         max_in_flight=in_flight,
         reason=reason,
+        usual=max(1, int(num_cpus) // local_world_size - 2),
         is_automatic=num_workers == "auto",
     )
+
+
+def reserve(share: int, trainer_threads: int) -> int:
+    """CPUs of a rank's share that its workers leave alone.
+
+    The training loop, reading and the system need little: of two CPUs, a loader with two workers was faster than one
+    with one whatever the loop did. One in sixteen is left to them. Who computes on CPUs with a number of threads of his
+    own choice keeps as many, up to half.
+    """
+    return max(share // SHARES_A_RESERVE, min(trainer_threads, share // 2) if trainer_threads > 1 else 0)
 
 
 def suited_threads(workers: WorkerDecision, measured: GilShare, *, prefetch_factor: int | None) -> WorkerDecision:

@@ -79,3 +79,63 @@ assert sorted(seen) == [(i, i % 256) for i in range(300)], seen
 
 def test_batches_of_more_files_than_may_be_open(pictures):
     output_of(run_limited(OF_FILES, pictures, open_files=(64, 64)))
+
+
+OF_WORKERS = """
+import sys, warnings
+import torch
+import headrace as hr
+from headrace._base.open_files import num_open_files, open_file_limits
+class Numbers(torch.utils.data.Dataset):
+    def __len__(self):
+        return 400
+    def __getitem__(self, index):
+        return torch.full((1000,), index)
+loader = hr.DataLoader(Numbers(), batch_size=4, engine="processes", num_workers=int(sys.argv[1]))
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    kept, most = [], 0
+    for batch in loader:
+        kept.append(batch)
+        most = max(most, num_open_files())
+assert [int(row[0]) for batch in kept for row in batch] == list(range(400))
+print(loader._run.fit.workers.num_workers, most, open_file_limits()[0], *(str(one.message) for one in caught), sep="\\n")
+print(loader.explain())
+loader.close()
+"""
+
+
+def test_workers_for_which_the_limit_has_no_room():
+    num_workers, most, limit, *said = output_of(run_limited(OF_WORKERS, 8, open_files=(64, 64))).splitlines()
+    assert 1 <= int(num_workers) < 8
+    assert int(most) < int(limit) == 64
+    text = "\n".join(said)
+    assert f"num_workers is reduced to {num_workers}: 8, as asked, do not fit" in text
+    assert f"{num_workers} of 8 worker processes" in text
+
+
+def test_the_limit_is_raised_where_that_is_allowed():
+    num_workers, most, limit, *said = output_of(run_limited(OF_WORKERS, 8, open_files=(64, 4096))).splitlines()
+    assert num_workers == "8"
+    assert int(most) < int(limit) < 200
+    assert f"limit raised from 64 to {limit}" in "\n".join(said)
+    assert "reduced" not in "\n".join(said)
+
+
+OF_NONE = """
+import os
+import headrace as hr
+from headrace.errors import OpenFilesError
+held = [os.open("/dev/null", os.O_RDONLY) for _ in range(45 - len(os.listdir("/dev/fd")))]
+try:
+    for _ in hr.DataLoader(list(range(8)), engine="processes", num_workers=2):
+        raise AssertionError("it ran")
+except OpenFilesError as error:
+    print(error)
+"""
+
+
+def test_not_even_one_worker_fits_and_that_is_told_before_the_start():
+    said = output_of(run_limited(OF_NONE, open_files=(64, 64)))
+    assert "1 worker process cannot be had: too few files may be open; got a limit of 64" in said
+    assert "ulimit -n" in said

@@ -35,7 +35,7 @@ def test_version_2(system):
     )
     assert groups.cpu_quota() == 1.5
     assert groups.memory_limit_bytes() == 1_000_000
-    assert groups.memory_headroom_bytes() == 550_000
+    assert groups.memory_headroom_bytes() == 550_001
 
 
 def test_version_2_limits_of_ancestors_bind(system):

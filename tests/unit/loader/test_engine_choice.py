@@ -126,11 +126,30 @@ def spin(num):
     until = time.perf_counter() + 0.01 * num
     while time.perf_counter() < until:
         pass
+    return num
+
+
+def sleep(num):
+    time.sleep(0.01 * num)
+    return num
+
+
+def test_samples_that_are_too_heavy_to_be_made_together_are_counted_as_they_are_made():
+    made = []
+
+    def one(_):
+        made.append(1)
+        time.sleep(0.02)
+        return 1
+
+    measured = measure_gil_share(one)
+    assert measured.sample_s == pytest.approx(0.02, rel=0.5)
+    assert len(made) < 10
 
 
 def test_spinning_holds_the_lock_and_sleeping_does_not():
     spinning = measure_gil_share(spin)
-    sleeping = measure_gil_share(lambda num: time.sleep(0.01 * num))
+    sleeping = measure_gil_share(sleep)
     assert 0 <= sleeping.share < spinning.share <= 1
     assert sleeping.sample_s > 0.009
     assert sleeping.busy < 0.1
@@ -140,6 +159,7 @@ def test_what_a_sample_raises_comes_out_and_the_ticker_ends():
     def fail(num):
         if num > 1:
             raise KeyError
+        return num
 
     with pytest.raises(KeyError):
         measure_gil_share(fail)

@@ -89,9 +89,10 @@ class ProcessFlight(Flight):
         except BaseException as error:  # noqa: BLE001 - a class that cannot be rebuilt here
             return self.ending(passage.position, passage.step, "deliver", error)
         passage.memory.size_bytes = message.size_bytes
-        if message.size_bytes > passage.charged_bytes:
-            self.account.correct(passage.charged_bytes, message.size_bytes)
-            passage.charged_bytes = message.size_bytes
+        others_wait = self.scouting
+        self.weigh(passage)
+        if others_wait:
+            self.kick()
         return passage
 
     def lose(self, member: Member) -> Ending:

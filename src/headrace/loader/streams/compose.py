@@ -9,7 +9,7 @@ from torch.utils.data import IterDataPipe
 
 from headrace._base.machine import read_machine
 from headrace.errors import OptionError
-from headrace.loader.composition import FIRST_GUESS_ROW_BYTES, Composition
+from headrace.loader.composition import Composition
 from headrace.loader.inner_threads import decide_inner_threads
 from headrace.loader.made import BatchSizes
 from headrace.loader.memory import decide_memory
@@ -83,7 +83,7 @@ def compose_streams(dataset: Any, options: LoaderOptions, topology: Topology) ->
             local_world_size=topology.local_world_size,
         ),
         available_bytes=machine.memory_available_bytes,
-        sizes=BatchSizes(FIRST_GUESS_ROW_BYTES),
+        sizes=BatchSizes(),
     )
 
 

@@ -25,7 +25,7 @@ class InTurn:
         self.done: dict[int, int] = {}
         """Stream -> its turns that are over in this run."""
 
-    def size_bytes(self, step: Step) -> int:
+    def size_bytes(self, step: Step) -> int | None:
         """As the work estimates it."""
         return self.work.size_bytes(step)
 

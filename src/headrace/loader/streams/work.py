@@ -58,7 +58,7 @@ class StreamWork:
         self.open: dict[int, tuple[tuple[int, bool], OpenStream]] = {}
         """Stream -> the run that reads it and whether that only pads, and the stream itself."""
 
-    def size_bytes(self, step: Step) -> int:
+    def size_bytes(self, step: Step) -> int | None:
         """Estimate from the largest row seen so far."""
         return self.sizes.estimate(step)
 
