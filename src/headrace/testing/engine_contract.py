@@ -25,7 +25,7 @@ import psutil
 
 from headrace.contracts import BatchStream, Engine, StepWork
 from headrace.errors import HeadraceError, LoaderClosedError, StaleIteratorError, WorkerError
-from headrace.testing.step_works import PATIENCE_S, STEP_BYTES, NumberWork, PatientWork, StepSource
+from headrace.testing.step_works import PATIENCE_S, STEP_BYTES, NumberWork, PatientWork, StepSource, UnknownWork
 
 
 class MakeEngine(Protocol):
@@ -329,6 +329,17 @@ def check_budget(kit: EngineKit) -> None:
     check_bound(kit, num_steps=6, max_in_flight=None, most=6)
 
 
+def check_unknown_size(kit: EngineKit) -> None:
+    """A step of unknown size goes alone: the next one is begun when it is known what the first has taken."""
+    engine = kit.engine(UnknownWork(nap_s=0.05))
+    times = [delivered.batch for delivered in engine.run(StepSource(20))]
+    engine.close()
+    expect(len(times) == 20, f"{len(times)} of 20 steps came")
+    first_done_s = times[0][1]
+    early = [number for number, (begun_s, _) in enumerate(times[1:], start=1) if begun_s < first_done_s]
+    expect(not early, f"steps {early} were begun before the first one was done")
+
+
 def check_max_in_flight(kit: EngineKit) -> None:
     """Steps in flight stay within `max_in_flight`."""
     check_bound(kit, num_steps=64, max_in_flight=3, most=3)
@@ -434,6 +445,7 @@ CHECKS: tuple[Check, ...] = (
     check_two_engines,
     check_lazy,
     check_budget,
+    check_unknown_size,
     check_max_in_flight,
     check_slow_step,
     check_ready,

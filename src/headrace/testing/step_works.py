@@ -110,3 +110,25 @@ class PatientWork:
             time.sleep(0.001)
         (self.folder / str(step.index)).touch()
         return step.index
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnknownWork:
+    """Steps of which nobody knows what they take; a batch tells from when to when its step was worked on."""
+
+    nap_s: float
+    """How long step 0 takes."""
+
+    def size_bytes(self, step: Step) -> int | None:
+        """As `StepWork` has it: not known."""
+        return None
+
+    def fetch(self, step: Step, allocate: Allocate) -> float:
+        """The moment at which the step was begun."""
+        return time.monotonic()
+
+    def run(self, step: Step, fetched: float, allocate: Allocate) -> tuple[float, float]:
+        """When the step was begun, and when it was done."""
+        time.sleep(self.nap_s if step.index == 0 else 0.0)
+        allocate(BATCH_SHAPE, np.int64).fill(step.index)
+        return fetched, time.monotonic()
