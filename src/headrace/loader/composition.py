@@ -71,7 +71,7 @@ class Composition:
         batch_size = self.options.batch_size if self.options.is_batched else 1
         if batch_size is None or self.streams is not None:
             return batch_size
-        return min(batch_size, max(1, self.num_samples))
+        return min(batch_size, self.num_samples or batch_size)
 
     @property
     def global_draw(self) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import psutil
+import torch
 
 from headrace._base.machine import Machine
 from headrace._base.open_files import num_open_files
@@ -78,8 +79,13 @@ def demand(composition: Composition, choice: EngineChoice, workers: WorkerDecisi
         worker_bytes=worker_bytes() if choice.kind == "processes" else 0,
         row_bytes=composition.sizes.row_bytes if most_rows is not None else None,
         batch_size=most_rows or 1,
-        copies=COPIES if composition.resolved is None else 1,
+        copies=(COPIES if composition.resolved is None else 1) + pinned_copies(composition),
     )
+
+
+def pinned_copies(composition: Composition) -> int:
+    """What page-locked batches take beside the others: torch rounds each tensor up to a power of two."""
+    return 2 if composition.options.pin_memory and torch.cuda.is_available() else 0
 
 
 def worker_bytes() -> int:

@@ -76,9 +76,10 @@ def fitted(demand: Demand, num_makers: int, left_bytes: int) -> Verdict | None:
     """What of the batches fits with so many workers; None where not each of them can make one."""
     held_twice = 2 if demand.worker_bytes else 1
     if demand.row_bytes is None:
-        budget_bytes = min(demand.budget_bytes, left_bytes // (1 + held_twice))
-        enough = budget_bytes >= min(demand.budget_bytes, num_makers * LEAST_FOR_BATCHES_BYTES)
-        return Verdict(num_makers, demand.max_in_flight, budget_bytes) if enough else None
+        budget_bytes = max(1, min(demand.budget_bytes, left_bytes // (1 + held_twice)))
+        # Threads take nothing for themselves, and what their first batch takes is looked at when it is taken.
+        enough = min(demand.budget_bytes, num_makers * LEAST_FOR_BATCHES_BYTES) if demand.worker_bytes else 0
+        return Verdict(num_makers, demand.max_in_flight, budget_bytes) if budget_bytes >= enough else None
     batch_bytes = max(1, demand.row_bytes * demand.batch_size)
     step_bytes = demand.copies * batch_bytes
     num_steps = (left_bytes - batch_bytes) // (held_twice * step_bytes)

@@ -34,7 +34,8 @@ def test_what_is_let_through_fits_and_is_never_more_than_asked(demand, size_byte
     assert 1 <= verdict.budget_bytes <= demand.budget_bytes
     batch = (demand.row_bytes or 0) * demand.batch_size
     in_flight = min(verdict.budget_bytes, verdict.max_in_flight * demand.copies * batch or verdict.budget_bytes)
-    assert verdict.num_makers * demand.worker_bytes + batch + in_flight <= USABLE * size_bytes
+    least = 1  # threads with nothing known about their batches: one step at a time, looked at when it takes memory
+    assert verdict.num_makers * demand.worker_bytes + batch + in_flight <= max(least, USABLE * size_bytes)
 
 
 @given(demand=DEMANDS, sizes=st.tuples(st.integers(0, 1 << 37), st.integers(0, 1 << 37)))

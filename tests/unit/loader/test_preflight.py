@@ -80,3 +80,18 @@ def test_samples_of_which_none_fits():
 def test_not_even_one_worker_process():
     with pytest.raises(MemoryBudgetError, match=re.escape("not even 1 worker can be had")):
         check_memory(replace(PHOTOS, worker_bytes=300 * MIB, row_bytes=None), room(310))
+
+
+def test_threads_take_nothing_for_themselves():
+    verdict = check_memory(replace(PHOTOS, row_bytes=None), room(2))
+    assert (verdict.num_makers, verdict.max_in_flight) == (4, 12)
+    assert verdict.budget_bytes <= MIB
+
+
+def test_streams_are_read_by_as_many_workers_as_the_order_says():
+    demand = replace(PHOTOS, fewest_makers=4, worker_bytes=100 * MIB, row_bytes=None)
+    with pytest.raises(MemoryBudgetError, match="not even 4 workers can be had"):
+        check_memory(demand, room(350))
+    assert check_memory(demand, room(900)).num_makers == 4
+    one_at_a_time = check_memory(replace(demand, row_bytes=MIB), room(400 + 16))
+    assert (one_at_a_time.num_makers, one_at_a_time.max_in_flight) == (4, 1)

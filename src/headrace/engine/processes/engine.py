@@ -24,7 +24,7 @@ from headrace.errors import LoaderClosedError, OptionError, StaleIteratorError
 IDLE_S = 300.0
 PRELOAD = ("torch",)
 LEAST_FREE_BYTES = 64 << 20
-"""What each worker may keep of unused batch memory at least."""
+"""What each worker may keep of unused batch memory at least, where nobody has set a limit for this engine."""
 
 
 class ProcessEngine:
@@ -97,7 +97,7 @@ class ProcessEngine:
         self.crew_options = CrewOptions(
             num_workers=num_workers,
             threads_per_worker=threads_per_worker,
-            max_free_bytes=max(share_bytes, LEAST_FREE_BYTES),
+            max_free_bytes=share_bytes if limit_bytes is not None else max(share_bytes, LEAST_FREE_BYTES),
             idle_s=idle_s,
             preload=tuple(preload),
             bound=bound,
