@@ -99,7 +99,7 @@ with warnings.catch_warnings(record=True) as caught:
         kept.append(batch)
         most = max(most, num_open_files())
 assert [int(row[0]) for batch in kept for row in batch] == list(range(400))
-print(loader._run.fit.workers.num_workers, most, open_file_limits()[0], sep="\\n")
+print(loader._life.running().fit.workers.num_workers, most, open_file_limits()[0], sep="\\n")
 print(*(one.message for one in caught), sep="\\n")
 print(loader.explain())
 loader.close()

@@ -76,7 +76,7 @@ def test_what_the_user_says_counts(monkeypatch):
     assert (found["torch"], found["collects"]) == ({3}, {0})
     monkeypatch.setenv("OMP_NUM_THREADS", "64")
     found, _ = seen(num_workers=1)
-    share = hr.DataLoader(Looking(), num_workers=1)._running().composition.inner_threads.num_threads
+    share = hr.DataLoader(Looking(), num_workers=1)._life.running().composition.inner_threads.num_threads
     assert found["omp"] == found["torch"] == {share}
 
 
