@@ -80,7 +80,12 @@ def test_arrays_of_eight_megabytes_in_batches_that_fit(engine):
 
 
 @pytest.mark.parametrize(
-    "engine", ["num_workers=0", 'num_workers=4, engine="threads"', 'num_workers=1, engine="processes"']
+    "engine",
+    [
+        "num_workers=0",
+        'num_workers=4, engine="threads", prefetch_factor=4',
+        'num_workers=1, engine="processes", prefetch_factor=4',
+    ],
 )
 def test_later_batches_much_larger_than_the_first(engine):
-    in_one_gigabyte(f"refused([1] * 32 + [120] * 32, batch_size=8, {engine}, prefetch_factor=4)")
+    in_one_gigabyte(f"refused([1] * 32 + [120] * 32, batch_size=8, {engine})")
