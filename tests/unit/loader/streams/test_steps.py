@@ -37,7 +37,7 @@ def steps_of(dataset, plan):
 
 def work_of(dataset, plan):
     options = LoaderOptions(batch_size=plan.batch_size, collate_fn=list, decode=DecodeOptions())
-    return StreamWork(DatasetHere(dataset, plan), plan, options, Stats(), BatchSizes(8), pins=False)
+    return StreamWork(DatasetHere(dataset, plan), plan, options, Stats(), BatchSizes(), pins=False)
 
 
 def delivered(iteration, work, ahead):
