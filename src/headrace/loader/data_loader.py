@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 class DataLoader(TorchAttributes, Generic[T]):
-    """Delivers the batches of a map-style dataset, as fast as the machine allows.
+    """Delivers the batches of a dataset, as fast as the machine allows.
 
     Arguments of `torch.utils.data.DataLoader` mean what they mean there; `docs/reference/dataloader.md` lists the
     few differences. Ranks of a distributed job split each global batch by themselves and make equal steps; epochs
@@ -39,7 +39,8 @@ class DataLoader(TorchAttributes, Generic[T]):
 
     Args:
         dataset: A `ShardDataset`, a `torchvision.datasets.ImageFolder`, a `Subset` or `ConcatDataset` of those (all
-            four decoded natively), or any other map-style dataset.
+            four decoded natively), any other map-style dataset, or one that can only be iterated over, which is split
+            over ranks and workers if it has `shard(index, count)` (`docs/guide/iterable.md`).
         batch_size: Samples a batch of this rank; None: samples come one by one, as they are.
         shuffle: False: dataset order. True: windows of consecutive shards for shards, one permutation of everything
             elsewhere. "full" and "window" say it.

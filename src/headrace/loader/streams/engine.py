@@ -55,7 +55,8 @@ class StreamEngine:
         self.duplicates = duplicates
         self.release = release
         self.snapshot = snapshot
-        self.sent_digest = sent.digest if sent is not None else None
+        self.sent = sent
+        self.has_run = False
 
     def run(self, steps: Iterator[Step]) -> StepStream:
         """Begins to read streams, and ends an iteration that is still running.
@@ -67,15 +68,20 @@ class StreamEngine:
         """
         if not isinstance(steps, StreamIteration):
             raise TypeError(f"a {type(steps).__name__} is no iteration over streams")
-        now = self.snapshot() if self.snapshot is not None else None
-        if now is not None and now.digest != self.sent_digest:
-            steps.dataset = now
+        if self.has_run:  # what workers are started with is as it is now
+            steps.dataset = self._changed()
+        self.has_run = True
         return StepStream(StreamTaker(self.engine.run(steps), steps, self))
 
     def close(self) -> None:
         """Ends a running iteration, and refuses new ones. Idempotent."""
         self.engine.close()
         self.let_go()
+
+    def _changed(self) -> Snapshot | None:
+        """The dataset as it is now, where workers are to have it so and were sent another one."""
+        now = self.snapshot() if self.snapshot is not None else None
+        return now if now is not None and self.sent is not None and now.digest != self.sent.digest else None
 
     def let_go(self) -> None:
         """Closes streams of this process."""

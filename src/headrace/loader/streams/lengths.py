@@ -6,7 +6,7 @@ from typing import Any
 
 from headrace.errors import OrderError
 from headrace.loader.streams.plan import StreamPlan
-from headrace.loader.streams.recognise import has_length
+from headrace.loader.streams.recognise import length_of
 
 MOST_SHOWN = 64
 """Ranks whose steps an error names."""
@@ -28,9 +28,10 @@ def lengths_of_parts(dataset: Any, plan: StreamPlan) -> tuple[tuple[int, ...], .
         lengths = []
         for stream in range(plan.num_streams):
             part = dataset.shard(index=plan.part(stream, rank), count=plan.num_parts)
-            if not has_length(part):
+            length = length_of(part)
+            if length is None:
                 return None
-            lengths.append(len(part))
+            lengths.append(length)
         found.append(tuple(lengths))
     return tuple(found)
 

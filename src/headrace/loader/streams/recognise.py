@@ -39,6 +39,12 @@ def can_be_resumed(stream: Any) -> bool:
     return all(callable(getattr(stream, name, None)) for name in ("state_dict", "load_state_dict"))
 
 
-def has_length(stream: Any) -> bool:
-    """Whether a dataset, or a part of one, says how many samples it gives."""
-    return hasattr(type(stream), "__len__")
+def length_of(stream: Any) -> int | None:
+    """How many samples a dataset, or a part of one, gives; None where it does not say.
+
+    Some have a `__len__` that only tells so: torch's `ChainDataset` checks its parts with an assertion.
+    """
+    try:
+        return len(stream)
+    except (TypeError, NotImplementedError, AssertionError):
+        return None
