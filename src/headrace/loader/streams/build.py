@@ -11,11 +11,14 @@ from headrace.loader.streams.duplicates import Claim, Duplicates
 from headrace.loader.streams.engine import StreamEngine
 from headrace.loader.streams.in_turn import InTurn
 from headrace.loader.streams.plan import StreamPlan
-from headrace.loader.streams.snapshot import take_snapshot
+from headrace.loader.streams.snapshot import Changes, take_snapshot
 from headrace.loader.streams.sources import DatasetHere, DatasetInWorker, StreamSource
 from headrace.loader.streams.steps import StreamSteps
 from headrace.loader.streams.work import StreamWork
 from headrace.loader.while_iterating import while_iterating
+
+THREADS_A_STREAM = 4
+"""One reads a stream, others have taken its next steps and wait, so that those of other streams are not behind them."""
 
 
 def make_stream_engine(composition: Composition, stats: Stats, claim: Claim | None) -> StreamEngine:
@@ -55,7 +58,7 @@ def in_threads(
         recorder=stats,
         limit_bytes=composition.memory.size_bytes,
         max_in_flight=composition.workers.max_in_flight,
-        num_runners=plan.num_streams,
+        num_runners=min(composition.workers.max_in_flight, plan.num_streams * THREADS_A_STREAM),
         resources=partial(while_iterating, stats, None),
         timeout_s=composition.options.timeout_s or None,
     )
@@ -89,8 +92,8 @@ def in_processes(
         threads_per_worker=composition.inner_threads.num_threads,
         timeout_s=options.timeout_s or None,
     )
-    renews = None if options.persistent_workers else partial(take_snapshot, composition.dataset)
-    return StreamEngine(engine, steps, duplicates, snapshot=renews, sent=sent)
+    changes = None if options.persistent_workers else Changes(composition.dataset, sent)
+    return StreamEngine(engine, steps, duplicates, changes=changes)
 
 
 def work_of(

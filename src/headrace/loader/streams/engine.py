@@ -11,7 +11,7 @@ from headrace.contracts import Delivered, Step
 from headrace.engine import StepStream
 from headrace.errors import LoaderClosedError
 from headrace.loader.streams.duplicates import Duplicates
-from headrace.loader.streams.snapshot import Snapshot
+from headrace.loader.streams.snapshot import Changes
 from headrace.loader.streams.steps import StreamIteration, StreamSteps
 from headrace.loader.streams.turns import Read, Turn
 
@@ -36,8 +36,7 @@ class StreamEngine:
         steps: Whose iterations are run.
         duplicates: Hears what the streams begin with.
         release: Closes streams of this process that nobody reads any more.
-        snapshot: Looks at the dataset before each iteration, where workers have copies of it that are to be renewed.
-        sent: What they were sent at first.
+        changes: Looks at the dataset before each iteration, where workers have copies of it that are to be renewed.
     """
 
     def __init__(
@@ -47,16 +46,13 @@ class StreamEngine:
         duplicates: Duplicates,
         *,
         release: Callable[[], None] | None = None,
-        snapshot: Callable[[], Snapshot] | None = None,
-        sent: Snapshot | None = None,
+        changes: Changes | None = None,
     ) -> None:
         self.engine = engine
         self.steps = steps
         self.duplicates = duplicates
         self.release = release
-        self.snapshot = snapshot
-        self.sent = sent
-        self.has_run = False
+        self.changes = changes
 
     def run(self, steps: Iterator[Step]) -> StepStream:
         """Begins to read streams, and ends an iteration that is still running.
@@ -68,20 +64,14 @@ class StreamEngine:
         """
         if not isinstance(steps, StreamIteration):
             raise TypeError(f"a {type(steps).__name__} is no iteration over streams")
-        if self.has_run:  # what workers are started with is as it is now
-            steps.dataset = self._changed()
-        self.has_run = True
+        if self.changes is not None:
+            steps.dataset = self.changes.now()
         return StepStream(StreamTaker(self.engine.run(steps), steps, self))
 
     def close(self) -> None:
         """Ends a running iteration, and refuses new ones. Idempotent."""
         self.engine.close()
         self.let_go()
-
-    def _changed(self) -> Snapshot | None:
-        """The dataset as it is now, where workers are to have it so and were sent another one."""
-        now = self.snapshot() if self.snapshot is not None else None
-        return now if now is not None and self.sent is not None and now.digest != self.sent.digest else None
 
     def let_go(self) -> None:
         """Closes streams of this process."""

@@ -13,20 +13,22 @@ import xxhash
 from headrace.contracts import U8
 from headrace.engine.processes.culprits import cannot_travel
 from headrace.engine.processes.parcels import pickled
+from headrace.loader.outline import outline_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
     """A pickle, and the memory of arrays and tensors beside it."""
 
-    body: bytes
+    body: U8
+    """Where workers map it, it is in memory once for all of them."""
     buffers: Sequence[U8]
     digest: str
     """Equal for equal contents."""
 
     def load(self) -> Any:
         """A copy of the dataset; all copies of one process share the memory of arrays."""
-        return pickle.loads(self.body, buffers=self.buffers)  # noqa: S301 - of the process that made it
+        return pickle.loads(self.body.data, buffers=self.buffers)  # noqa: S301 - of the process that made it
 
 
 def take_snapshot(dataset: Any) -> Snapshot:
@@ -37,14 +39,40 @@ def take_snapshot(dataset: Any) -> Snapshot:
     """
     kept: list[pickle.PickleBuffer] = []
     try:
-        body = bytes(pickled(dataset, kept.append))
+        body = np.frombuffer(pickled(dataset, kept.append), dtype=np.uint8)
     except Exception as error:
         raise cannot_travel(dataset, error) from error
     buffers = [np.frombuffer(one.raw(), dtype=np.uint8) for one in kept]
-    digest = xxhash.xxh3_128(body)
+    digest = xxhash.xxh3_128(body.data)
     for buffer in buffers:
         digest.update(buffer.data)
     return Snapshot(body=body, buffers=buffers, digest=digest.hexdigest())
+
+
+class Changes:
+    """What a script has changed in its dataset since workers were sent it.
+
+    Args:
+        dataset: Of the trainer.
+        sent: What workers make their copies from.
+    """
+
+    def __init__(self, dataset: Any, sent: Snapshot) -> None:
+        self.dataset = dataset
+        self.sent_digest = sent.digest
+        self.outline = outline_of(dataset)
+
+    def now(self) -> Snapshot | None:
+        """The dataset as it is now; None where it is what was sent.
+
+        Raises:
+            OptionError: It cannot be pickled any more.
+        """
+        outline = outline_of(self.dataset)
+        if outline is not None and outline == self.outline:
+            return None
+        snapshot = take_snapshot(self.dataset)
+        return snapshot if snapshot.digest != self.sent_digest else None
 
 
 def can_travel(dataset: Any) -> bool:
