@@ -42,6 +42,15 @@ def test_what_a_length_has_not_told_of_is_left_out_with_a_warning_so_that_ranks_
         assert len(list(dropping)) == 2, "to leave some out is what was asked for"
 
 
+@pytest.mark.parametrize("workers", [{"num_workers": 0}, {"num_workers": 2, "engine": "threads"}])
+def test_streams_whose_last_batch_is_full_end_on_ranks_too(workers):
+    """That they have ended is only known when they are asked once more."""
+    for rank in range(2):
+        with closing(loader_of(Sized(list(range(24))), rank, 2, batch_size=3, **workers)) as loader:
+            assert len(list(loader)) == len(list(loader)) == 4
+            assert loader.valid.all()
+
+
 class Overstating(Sized):
     """Has less than it says."""
 

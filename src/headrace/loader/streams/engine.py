@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from operator import attrgetter
 from typing import Protocol
 
 from headrace.contracts import Delivered, Step
@@ -14,8 +13,6 @@ from headrace.loader.streams.duplicates import Duplicates
 from headrace.loader.streams.snapshot import Changes
 from headrace.loader.streams.steps import StreamIteration, StreamSteps
 from headrace.loader.streams.turns import Read, Turn
-
-READ_OF: Callable[[Delivered], Read] = attrgetter("batch")
 
 
 class InnerEngine(Protocol):
@@ -126,15 +123,24 @@ class StreamTaker:
 
     def _end_evenly(self) -> None:
         """Ends after the steps that all ranks make; warns where that leaves samples out which no length has told of."""
+        plan = self.engine.steps.plan
         try:
-            if self.engine.steps.plan.tail != "drop" and any(read.made for read in map(READ_OF, self.inner)):
+            if plan.tail != "drop" and self._has_more():
                 warnings.warn(
-                    f"rank {self.engine.steps.plan.rank} has more samples than the lengths of its parts say: what "
-                    f"comes after {self.iteration.even_steps} steps is left out, so that ranks stay even",
+                    f"rank {plan.rank} has more samples than the lengths of its parts say: what comes after "
+                    f"{self.iteration.even_steps} steps is left out, so that ranks stay even",
                     stacklevel=2,
                 )
         finally:
             self.close()
+
+    def _has_more(self) -> bool:
+        """Whether a stream has a batch left; those that have not are booked as ended, so that the steps end too."""
+        for delivered in self.inner:
+            if delivered.batch.made is not None:
+                return True
+            self.iteration.ledger.book(delivered.step.task, delivered.batch)
+        return False
 
     def _compare_lengths(self) -> None:
         """Warns, as torch does, where there is more than a length has promised that somebody has asked for."""
