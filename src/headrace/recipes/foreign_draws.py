@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Iterator
 from types import CodeType, FunctionType, MethodType, ModuleType
@@ -80,7 +81,8 @@ def parts_of(one: Any) -> Iterator[Any]:
         if looks_into(cls.__module__):
             yield from (value for value in vars(cls).values() if isinstance(value, FunctionType))
     if not isinstance(one, type):
-        yield from (getattr(one, name, None) for name in ("func", "args", "keywords"))
+        if isinstance(one, functools.partial):
+            yield from (one.func, one.args, one.keywords)
         yield from getattr(one, "__dict__", {}).values()
 
 

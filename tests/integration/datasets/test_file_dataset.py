@@ -5,6 +5,8 @@ import json
 import os
 import pickle
 import shutil
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -429,6 +431,7 @@ def test_links_that_lead_in_a_circle_and_to_nothing(photographs, tmp_path):
         ([{"path": "a.jpg", "label": 1.5}], {}, SourceError, r"not a label.*labels=''"),
         ([{"path": "a.jpg"}], {"missing": "never"}, OptionError, "missing is not accepted"),
         ([{"path": "a.jpg"}], {"per": "rank"}, OptionError, "per is not known"),
+        ("empty", {"per": "rank"}, OptionError, "per is not known"),
     ],
 )
 def test_sources_that_are_refused(tmp_path, monkeypatch, source, options, error, message):
@@ -465,6 +468,38 @@ def test_it_travels_as_a_handle(photographs):
     dataset = hr.FileDataset(photographs, fields=("image", "label"), transform=CROP)
     assert len(pickle.dumps(dataset)) < 6000
     assert same(pickle.loads(pickle.dumps(dataset))[3], dataset[3])
+
+
+OPENED = """
+import sys
+import headrace as hr
+dataset = hr.FileDataset(sys.argv[1], fields=("image", "label"), per=sys.argv[2])
+print(dataset.table.block.header.token.hex(), len(dataset), flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.parametrize(("per", "num_tables"), [("auto", 1), ("node", 1), ("process", 2)])
+def test_ranks_of_a_node_share_one_table(photographs, per, num_tables):
+    job = {"LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(os.getpid())}
+    command = [sys.executable, "-c", OPENED, str(photographs), per]
+    paths = os.pathsep.join(filter(None, sys.path))
+    ranks = [
+        subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=os.environ | job | {"RANK": str(rank), "PYTHONPATH": paths},
+        )
+        for rank in range(2)
+    ]
+    found = [rank.stdout.readline().split() for rank in ranks]
+    for rank in ranks:
+        rank.communicate(timeout=60)
+    assert [rank.returncode for rank in ranks] == [0, 0]
+    assert [num for _, num in found] == ["60", "60"]
+    assert len({token for token, _ in found}) == num_tables
 
 
 def test_only_the_columns_that_are_asked_for_are_kept(tmp_path):

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import xxhash
 
@@ -41,6 +41,8 @@ def open_table(source: Any, kind: FileKind, wanted: Wanted, per: Per) -> FileTab
     """
     if kind not in KINDS:
         raise OptionError("kind is not accepted", got=repr(kind), accepted=", ".join(map(repr, KINDS)))
+    if per not in get_args(Per):
+        raise OptionError("per is not known", got=repr(per), accepted='"auto", "node" or "process"')
     if isinstance(source, (str, os.PathLike)):
         path = os.fspath(source)
         chosen = recognise(path)[0] if kind == "auto" else kind
@@ -55,7 +57,10 @@ def open_table(source: Any, kind: FileKind, wanted: Wanted, per: Per) -> FileTab
 
 
 def once(path: str, kind: str, wanted: Wanted, per: Per) -> Block:
-    """The table of a folder or list, made by one rank of the node where several share it."""
+    """The table of a folder or list, made by one rank of the node where several share it.
+
+    Its name holds the time and size of the source: a list that was written anew is another one.
+    """
 
     def pack() -> Packed:
         return read(path, kind, wanted)
@@ -63,8 +68,17 @@ def once(path: str, kind: str, wanted: Wanted, per: Per) -> Block:
     if per == "process":
         return create_block(pack())
     asked = asdict(wanted) | {"fields": None if wanted.fields is None else sorted(wanted.fields)}
-    facts = json.dumps([str(Path(path).absolute()), kind, asked, str(Path.cwd())])
+    facts = json.dumps([str(Path(path).absolute()), kind, asked, str(Path.cwd()), *written(path)])
     return share_once(f"files {xxhash.xxh3_128_hexdigest(facts.encode('utf-8', 'surrogateescape'))}", pack)
+
+
+def written(path: str) -> tuple[int, int]:
+    """When a source was last written, in nanoseconds, and its size; zeros where it is not there, which others tell."""
+    try:
+        status = Path(path).stat()
+    except OSError:
+        return 0, 0
+    return status.st_mtime_ns, status.st_size
 
 
 def read(path: str, kind: str, wanted: Wanted) -> Packed:
