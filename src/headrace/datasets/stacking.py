@@ -19,6 +19,11 @@ from headrace.contracts import Allocate
 LEASE_FROM_BYTES = 64 << 10
 """Below this, memory costs less than torch's way of writing to a given place (45 against 23 us for 256 rows)."""
 
+JOINED_BELOW_BYTES = 4 << 10
+"""Arrays smaller than this are joined as bytes: one loop of copies with nothing in between, so that those that are not
+in the cache are fetched side by side. 256 rows of 64 bytes, anywhere in 64 MB: 37 ns a row; by `np.concatenate`, which
+looks at each array in between, 240."""
+
 NUMBERS = ({int}, {float}, {bool})
 
 SCALARS = frozenset(np.dtype(code).type for code in "?bhilqBHIefdFD")
@@ -80,9 +85,26 @@ def stack_arrays(arrays: Sequence[Any], allocate: Allocate) -> Any:
         or set(map(len, arrays)) != {len(first)}
     ):
         return by_torch(arrays)
-    target = allocate((len(arrays), *first.shape), first.dtype)
-    np.concatenate(arrays, out=target.reshape(len(arrays) * len(first), *first.shape[1:]))  # checks other dimensions
+    shape = (len(arrays), *first.shape)
+    content = joined(arrays) if first.ndim == 1 and first.nbytes < JOINED_BELOW_BYTES else None
+    if content is not None and len(content) < LEASE_FROM_BYTES:
+        return torch.from_numpy(np.frombuffer(content, dtype=first.dtype).reshape(shape))
+    target = allocate(shape, first.dtype)
+    if content is not None:
+        target.reshape(-1).view(np.uint8)[:] = content
+    else:
+        np.concatenate(
+            arrays, out=target.reshape(len(arrays) * len(first), *first.shape[1:])
+        )  # checks other dimensions
     return torch.from_numpy(target)
+
+
+def joined(arrays: Sequence[Any]) -> bytearray | None:
+    """The bytes of arrays one after another; None where some do not lie in one piece."""
+    try:
+        return bytearray().join(arrays)
+    except TypeError:
+        return None
 
 
 def is_numbers(kinds: set[type]) -> bool:

@@ -16,6 +16,11 @@ WORTH_A_PROCESS_S = 0.004
 trainer, who wants the lock a few times a batch, would stand still for as long."""
 
 
+WORTH_A_THREAD_S = 0.0005
+"""What a batch takes from which another thread pays where Python holds the lock all the time: while one thread makes
+it the trainer can do nothing either, and handing it over takes 0.14 ms more."""
+
+
 WORTH_A_START_S = 5.0
 """Python's part of an epoch from which processes pay: each of them starts an interpreter and imports torch."""
 
@@ -63,7 +68,9 @@ def choose_engine(
         prefetch_factor: The argument of the user.
         python: What Python does; None where the native kernel does everything.
     """
-    kind, reason = _kind(asked, workers.num_workers, batch_size, python)
+    kind, reason = _kind(asked, workers, batch_size, python)
+    if kind == "caller":
+        workers = replace(workers, num_workers=0, num_io_threads=0)
     if kind == "threads" and python is not None and python.makes_samples and python.measured is not None:
         workers = suited_threads(workers, python.measured, prefetch_factor=prefetch_factor)
     return EngineChoice(kind=kind, reason=reason, workers=workers)
@@ -76,24 +83,32 @@ def without_processes(choice: EngineChoice, objection: OptionError) -> EngineCho
     return replace(choice, kind="threads", reason=reason)
 
 
-def _kind(asked: str, num_workers: int, batch_size: int, python: PythonPart | None) -> tuple[EngineKind, str]:
-    if num_workers == 0:
+def _kind(asked: str, workers: WorkerDecision, batch_size: int, python: PythonPart | None) -> tuple[EngineKind, str]:
+    if workers.num_workers == 0:
         return "caller", "num_workers=0"
     if asked != "auto":
         return ("threads" if asked == "threads" else "processes"), "as asked"
     if python is None:
         return "threads", "the native kernel does the work, the GIL released"
-    return _kind_of_python(python, num_workers, batch_size)
+    return _kind_of_python(python, workers, batch_size)
 
 
-def _kind_of_python(python: PythonPart, num_workers: int, batch_size: int) -> tuple[EngineKind, str]:
+def _kind_of_python(python: PythonPart, workers: WorkerDecision, batch_size: int) -> tuple[EngineKind, str]:
     if python.starts_workers:
         return "processes", "worker_init_fn is for worker processes"
     if python.draws_globally is not None:
         return "processes", f"{python.draws_globally} draws from global generators, which only a process has for itself"
     if python.measured is None:
         return "threads", "no sample could be made to measure Python's part"
-    return _kind_by_measure(python.measured, python.num_samples, num_workers, batch_size)
+    if workers.is_automatic and python.makes_samples and is_too_small(python.measured, batch_size):
+        batch_us = rounded(python.measured.sample_s * batch_size * 1e6)
+        return "caller", f"a batch takes {batch_us} us and the GIL: another thread would take as long to hand it over"
+    return _kind_by_measure(python.measured, python.num_samples, workers.num_workers, batch_size)
+
+
+def is_too_small(measured: GilShare, batch_size: int) -> bool:
+    """Whether making a batch takes so little that no other thread should do it."""
+    return measured.share > 1 / 2 and measured.sample_s * batch_size < WORTH_A_THREAD_S
 
 
 def _kind_by_measure(measured: GilShare, num_samples: int, num_workers: int, batch_size: int) -> tuple[EngineKind, str]:

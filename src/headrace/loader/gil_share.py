@@ -13,7 +13,11 @@ TICK_S = 100e-6
 ON_TIME_S = 400e-6
 """A sleep of a tick ends about this late at most when nothing is in its way: timer slack and a wake-up."""
 ENOUGH_S = 0.1
-MOST_SAMPLES = 64
+ENOUGH_SAMPLES = 64
+SHORT_S = 0.05
+"""Samples that take next to nothing are made for as long: a garbage collection in between takes 15 ms."""
+LONG_S = 0.005
+"""What a call may take for the next one to be given twice as many samples: so calls themselves cost next to nothing."""
 LEAST_TELLING_S = 0.02
 """What is over sooner says little about the lock, which threads pass on every 5 ms: four turns."""
 
@@ -61,7 +65,7 @@ class Ticker:
 
 
 def measure_gil_share(make: Callable[[int], int]) -> GilShare:
-    """Makes samples for about 0.1 s and tells what they took.
+    """Makes samples for about 0.1 s, or until they are 64 and have taken 0.05 s, and tells what they took.
 
     Args:
         make: Makes this many samples, in the caller's thread, or fewer; tells how many.
@@ -70,10 +74,12 @@ def measure_gil_share(make: Callable[[int], int]) -> GilShare:
     ticker = Ticker()
     ticker.thread.start()
     clock, began_s = thread_clock(), time.perf_counter()
-    num_samples, num_next = 0, 1
+    num_samples, num_next, elapsed_s = 0, 1, 0.0
     try:
-        while time.perf_counter() - began_s < ENOUGH_S and num_samples < MOST_SAMPLES:
-            num_samples, num_next = num_samples + make(num_next), min(2 * num_next, MOST_SAMPLES)
+        while elapsed_s < (ENOUGH_S if num_samples < ENOUGH_SAMPLES else SHORT_S):
+            num_samples += make(num_next)
+            before_s, elapsed_s = elapsed_s, time.perf_counter() - began_s
+            num_next *= 2 if elapsed_s - before_s < LONG_S else 1
     finally:
         elapsed_s, now = time.perf_counter() - began_s, thread_clock()
         held_s = ticker.stop()

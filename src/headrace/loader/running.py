@@ -22,7 +22,7 @@ from headrace.engine import (
 from headrace.loader.composition import Composition
 from headrace.loader.engine_choice import EngineChoice, PythonPart, choose_engine, without_processes
 from headrace.loader.fit import Fit
-from headrace.loader.gil_share import MOST_SAMPLES, GilShare, measure_gil_share
+from headrace.loader.gil_share import ENOUGH_SAMPLES, GilShare, measure_gil_share
 from headrace.loader.made import Made
 from headrace.loader.streams.build import make_stream_engine
 from headrace.loader.streams.duplicates import Claim
@@ -174,7 +174,7 @@ def measure(composition: Composition) -> GilShare | None:
 def affordable(composition: Composition) -> int:
     """How many samples may be made at a time only to measure them; once the first was made, its weight is known."""
     row_bytes = composition.sizes.row_bytes
-    return max(1, int(MEASURED_SHARE * composition.available_bytes) // row_bytes) if row_bytes else MOST_SAMPLES
+    return max(1, int(MEASURED_SHARE * composition.available_bytes) // row_bytes) if row_bytes else ENOUGH_SAMPLES
 
 
 def make_one(composition: Composition, step: Step) -> Made:

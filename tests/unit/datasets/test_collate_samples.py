@@ -3,7 +3,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 import torch
-from torch.utils.data._utils.collate import default_collate_fn_map
+from torch.utils.data._utils.collate import default_collate, default_collate_fn_map
 
 from headrace.datasets.collate_rules import Rules, parse_rules
 from headrace.datasets.collate_samples import collate_samples
@@ -152,3 +152,15 @@ def test_types_that_the_user_has_registered_with_torch(monkeypatch):
 
     monkeypatch.setitem(default_collate_fn_map, Sample, add_up)
     assert collated([{"a": Sample(1)}, {"a": Sample(2)}]) == {"a": 3}
+
+
+@pytest.mark.parametrize("step", [1, 2, -1])
+@pytest.mark.parametrize("width", [0, 3, 200])
+def test_small_arrays_are_stacked_wherever_they_lie(width, step):
+    """Those in one piece are joined as bytes; large batches of them are written into leased memory."""
+    table = np.arange(100 * 2 * width, dtype=np.int64).reshape(100, 2 * width)
+    rows = [row[::step] for row in table]
+    batch = collated(rows)
+    assert torch.equal(batch, default_collate([row.copy() for row in rows]))
+    batch += 1
+    assert (table == np.arange(table.size).reshape(table.shape)).all(), "the batch is memory of its own"
