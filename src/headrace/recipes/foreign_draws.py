@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import functools
 import random
 from collections.abc import Iterator
@@ -13,8 +14,14 @@ import numpy as np
 MOST_FUNCTIONS = 2000
 """Functions that are looked through."""
 
-OWN_GENERATORS = frozenset({"Generator", "RandomState", "Random", "default_rng"})
-"""What makes a generator of one's own: code that names one of these and nothing else of `random` is left alone."""
+OWN_GENERATORS = frozenset(
+    {"BitGenerator", "Generator", "MT19937", "PCG64", "Philox", "Random", "RandomState", "SFC64", "SeedSequence",
+     "SystemRandom", "default_rng"}
+)  # fmt: skip
+"""What makes a generator of one's own: code that takes one of these and nothing else of a module is left alone."""
+
+PASSED_OVER = frozenset({"CACHE", "EXTENDED_ARG", "NOP", "PUSH_NULL"})
+"""Instructions that may stand between a name and its attributes."""
 
 NOT_LOOKED_INTO = ("numpy", "torch", "torchvision", "PIL", "cv2", "headrace", "builtins")
 """Packages whose functions draw from generators that are dealt with elsewhere, or not at all."""
@@ -29,8 +36,8 @@ def foreign_draw(call: Any) -> str | None:
         return bound
     for function in functions_of(call):
         code = function.__code__
-        for names in names_in(code):
-            found = generator_in(names, function.__globals__)
+        for part in parts_of_code(code):
+            found = generator_in(part, function.__globals__)
             if found is not None:
                 return found
     return None
@@ -97,24 +104,45 @@ def holds_something(cell: Any) -> bool:
 
 def names_in(code: CodeType) -> Iterator[tuple[str, ...]]:
     """The global names and attributes that a function and those inside of it use."""
-    yield code.co_names
+    return (part.co_names for part in parts_of_code(code))
+
+
+def parts_of_code(code: CodeType) -> Iterator[CodeType]:
+    """The code of a function and of those inside of it."""
+    yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from names_in(constant)
+            yield from parts_of_code(constant)
 
 
-def generator_in(names: tuple[str, ...], variables: dict[str, Any]) -> str | None:
-    """The global generator that is used where these names stand."""
-    own = OWN_GENERATORS.intersection(names)
-    for name in names:
+def generator_in(code: CodeType, variables: dict[str, Any]) -> str | None:
+    """The global generator that code draws from, those inside of it not counted."""
+    for name, *attributes in dotted_names(code):
         value = variables.get(name)
         if (bound := generator_behind(value)) is not None:
             return bound
-        if value is random and not own:
-            return "random"
-        if (value is np.random or (value is np and "random" in names)) and not own:
-            return "numpy.random"
+        in_numpy = value is np and attributes[:1] == ["random"]
+        taken = attributes[1 if in_numpy else 0 :]
+        if (in_numpy or value is np.random or value is random) and not OWN_GENERATORS.intersection(taken[:1]):
+            return "random" if value is random else "numpy.random"
     return None
+
+
+def dotted_names(code: CodeType) -> Iterator[list[str]]:
+    """What stands in code as `name.attribute.attribute`, from a global name on."""
+    names = list[str]()
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in {"LOAD_GLOBAL", "LOAD_NAME"}:
+            if names:
+                yield names
+            names = [instruction.argval]
+        elif instruction.opname in {"LOAD_ATTR", "LOAD_METHOD"}:
+            names += [instruction.argval] if names else []
+        elif names and instruction.opname not in PASSED_OVER:
+            yield names
+            names = []
+    if names:
+        yield names
 
 
 def generator_behind(value: Any) -> str | None:

@@ -55,6 +55,19 @@ def own_generator(batch, seed=0):
     return np.random.default_rng(seed).random(), random.Random(seed).random(), batch
 
 
+def own_generator_and_python(batch, seed=0):
+    return np.random.default_rng(seed).normal(), random.gauss(0, 1), batch
+
+
+def own_generator_and_numpy(batch, seed=0):
+    return random.Random(seed).random(), np.random.default_rng(np.random.randint(9)).random(), batch
+
+
+def own_generator_by_name(batch):
+    rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(1)))
+    return rng.normal(), rng.random(), batch
+
+
 @pytest.mark.parametrize(
     ("call", "found"),
     [
@@ -73,6 +86,9 @@ def own_generator(batch, seed=0):
         (Module(Mixer(1)), "numpy.random"),
         (v2.Compose([v2.Identity(), Mixer(1)]), "numpy.random"),
         (own_generator, None),
+        (own_generator_and_python, "random"),
+        (own_generator_and_numpy, "numpy.random"),
+        (own_generator_by_name, None),
         (v2.MixUp(num_classes=3), None),
         (v2.Compose([v2.CutMix(num_classes=3)]), None),
         (Module(torch.nn.Dropout()), None),
