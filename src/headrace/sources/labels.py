@@ -10,6 +10,10 @@ import numpy as np
 from headrace.contracts import I64
 from headrace.errors import SourceError
 
+SMALLEST, LARGEST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
+MOST_DIGITS = 4000
+"""Python turns no text of more than 4300 digits into a number."""
+
 
 class LabelNumbers:
     """Numbers the labels of a list that comes in pieces.
@@ -41,16 +45,18 @@ class LabelNumbers:
             raise self.not_a_label(values, lines)
         code_of = self.code_of
         for value in dict.fromkeys(values):
+            if isinstance(value, int) and not fits(value):
+                raise self.not_a_label(values, lines)
             code_of.setdefault(value, len(code_of))
         self.pieces.append(np.fromiter(map(code_of.__getitem__, values), dtype=np.int64, count=len(values)))
 
     def not_a_label(self, values: Sequence[Any], lines: Sequence[int]) -> SourceError:
         """The error of the first row that has no label."""
-        row = next(row for row, value in enumerate(values) if type(value) not in (int, str) or value == "")
+        row = next(row for row, value in enumerate(values) if not is_label(value))
         return SourceError(
             "not a label",
             got=repr(values[row]),
-            accepted="an integer or a class name",
+            accepted="an integer of at most 64 bits, or a class name",
             path=self.path,
             line=lines[row],
             column=self.column,
@@ -79,8 +85,21 @@ class LabelNumbers:
         return np.array(numbers, dtype=np.int64)[codes], names
 
 
+def is_label(value: Any) -> bool:
+    """Whether a value is a class name or a number that can be kept."""
+    return fits(value) if type(value) is int else type(value) is str and value != ""
+
+
+def fits(number: int) -> bool:
+    """Whether a number can be a label of int64."""
+    return SMALLEST <= number <= LARGEST
+
+
 def to_int(value: int | str) -> int | None:
-    """A label as an integer, or None where it is a name."""
+    """A label as an integer, or None where it is a name; digits of more than 64 bits are a name."""
     if isinstance(value, int):
         return value
-    return int(value) if value.removeprefix("-").isdecimal() and value.isascii() else None
+    if len(value) > MOST_DIGITS or not (value.removeprefix("-").isdecimal() and value.isascii()):
+        return None
+    number = int(value)
+    return number if fits(number) else None

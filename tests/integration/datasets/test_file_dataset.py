@@ -427,6 +427,8 @@ def test_links_that_lead_in_a_circle_and_to_nothing(photographs, tmp_path):
         ([{"path": ""}], {}, SourceError, "without a path.*line=1"),
         ([{"path": "a.jpg"}, {"path": 5}], {}, SourceError, "not a path.*line=2"),
         ([{"path": "a\0.jpg"}], {}, SourceError, "not a path"),
+        ([{"path": "a.jpg"}, {"path": "\ud800.jpg"}], {}, SourceError, "not a path in UTF-8.*line=2"),
+        ([{"path": "a.jpg", "label": 2**64}], {}, SourceError, "not a label.*line=1.*64 bits"),
         ([{"path": "s3://a/b.jpg"}], {}, SourceError, "not on this machine"),
         ([{"path": "a.jpg", "label": 1.5}], {}, SourceError, r"not a label.*labels=''"),
         ([{"path": "a.jpg"}], {"missing": "never"}, OptionError, "missing is not accepted"),

@@ -33,7 +33,7 @@ def test_names_among_numbers_as_text_are_names():
     assert numbered(["1", "x"]) == ([0, 1], ("1", "x"))
 
 
-@pytest.mark.parametrize("bad", [None, "", True, 1.5, [1]])
+@pytest.mark.parametrize("bad", [None, "", True, 1.5, [1], 2**63, -(2**63) - 1, np.uint64(2**63)])
 def test_what_is_no_label_is_named_with_its_line(bad):
     with pytest.raises(SourceError, match=r"not a label.*line=4.*Mend it") as caught:
         numbered([1, 2], [bad])
@@ -43,3 +43,9 @@ def test_what_is_no_label_is_named_with_its_line(bad):
 def test_numbers_and_names_do_not_mix():
     with pytest.raises(SourceError, match="names in others"):
         numbered([1], ["x"])
+
+
+def test_digits_beyond_64_bits_are_names():
+    digits = ["9" * 20, "-" + "9" * 5000, "7"]
+    assert numbered(digits) == ([sorted(digits).index(one) for one in digits], tuple(sorted(digits)))
+    assert numbered([2**63 - 1, -(2**63)]) == ([2**63 - 1, -(2**63)], None)

@@ -115,6 +115,8 @@ class ListReader:
             return "", None
         if not isinstance(path, str) or "\0" in path:
             raise self.wrong("not a path", value, line, column)
+        if not has_utf8(path):
+            raise self.wrong("not a path in UTF-8", value, line, column)
         if "://" in path:
             raise self.wrong("a list of files that are not on this machine", value, line, column)
         return split_path(path.removeprefix(folder_prefix(self.root)).removeprefix("./"))
@@ -128,6 +130,14 @@ class ListReader:
         )  # fmt: skip
 
 
+def has_utf8(text: str) -> bool:
+    """Whether UTF-8 can write a text: halves of surrogate pairs, which JSON can escape, it cannot."""
+    try:
+        return text.isascii() or bool(text.encode())
+    except UnicodeEncodeError:
+        return False
+
+
 def folder_prefix(root: str) -> str:
     """What the absolute paths of all that lies in a folder begin with."""
     return root.rstrip("/") + "/"
@@ -138,7 +148,7 @@ def split_paths(values: Sequence[Any], root: str) -> list[tuple[str, str | None]
     if not set(map(type, values)) <= {str} or "" in values:
         return None
     together = "\n".join(values)
-    if "\0" in together or "://" in together:
+    if "\0" in together or "://" in together or not has_utf8(together):
         return None
     if together.startswith(("/", "./")) or "\n/" in together or "\n./" in together:
         prefix = folder_prefix(root)
