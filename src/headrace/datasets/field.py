@@ -101,7 +101,7 @@ def field(
         raise OptionError(
             "a mask is kept in a format that may change its values",
             got=", ".join(sorted(lossy)),
-            accepted="png, tif, bmp, gif, pgm, npy",
+            accepted="png, tif, bmp, gif, npy",
             remedy="Write it as PNG; or read it with kind='image' and threshold it in a transform",
         )
     if get is not None:
@@ -161,13 +161,15 @@ def checked_classes(classes: Any) -> Classes:
     raise OptionError(
         "classes are not accepted",
         got=brief(classes),
-        accepted="a list of different names, a dict of numbers by name, or 'auto'",
+        accepted="a list of different names, a dict of numbers of at most 64 bits by name, or 'auto'",
     )
 
 
 def _are_numbers_by_name(classes: Mapping[Any, Any]) -> bool:
     named = all(_is_name(name) or _is_number(name) for name in classes)
-    return named and bool(classes) and all(map(_is_number, classes.values()))
+    return (
+        named and bool(classes) and all(_is_number(value) and -(2**63) <= value < 2**63 for value in classes.values())
+    )
 
 
 def _are_different_names(classes: Sequence[Any]) -> bool:

@@ -83,6 +83,7 @@ def test_fields_travel_to_workers():
         ({"classes": ["a", 1]}, "classes are not accepted"),
         ({"classes": {"a": "b"}}, "classes are not accepted"),
         ({"classes": {"a": True}}, "classes are not accepted"),
+        ({"classes": {"a": 2**63}}, "classes are not accepted"),
         ({"classes": {1.5: 0}}, "classes are not accepted"),
         ({"classes": [["a"]]}, "classes are not accepted"),
         ({"classes": b"ab"}, "classes are not accepted"),
