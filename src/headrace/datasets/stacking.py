@@ -113,9 +113,10 @@ def is_numbers(kinds: set[type]) -> bool:
 
 
 def stack_numbers(numbers: Sequence[Any]) -> Any:
-    """Shape (rows,)."""
+    """Shape (rows,). Integers stay integers or are refused: numpy makes floats of those that fit no type together."""
     array = np.array(numbers)
-    return torch.from_numpy(array) if array.dtype.kind in "iufbc" else by_torch(numbers)
+    is_faithful = array.dtype.kind in ("i" if type(numbers[0]) is int else "iufbc")
+    return torch.from_numpy(array) if is_faithful else by_torch(numbers)
 
 
 def by_torch(values: Sequence[Any]) -> Any:

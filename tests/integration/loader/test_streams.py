@@ -101,6 +101,12 @@ def test_explain_says_who_splits_and_whether_ranks_stay_even():
     assert "by the dataset itself, if at all (it has no shard(index, count)" in naive
     assert "else by reading again" in naive
 
+    class Misnamed(Unsized):
+        def shard(self, i, n):
+            raise AssertionError("not called")
+
+    assert "if at all (its shard() does not take index= and count=" in loader_of(Misnamed(SAMPLES), 0, 2).explain()
+
 
 @pytest.mark.parametrize(
     "arguments",

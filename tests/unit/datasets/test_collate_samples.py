@@ -164,3 +164,12 @@ def test_small_arrays_are_stacked_wherever_they_lie(width, step):
     assert torch.equal(batch, default_collate([row.copy() for row in rows]))
     batch += 1
     assert (table == np.arange(table.size).reshape(table.shape)).all(), "the batch is memory of its own"
+
+
+@pytest.mark.parametrize("numbers", [[2**63 + 1, 5], [5, 2**64], [2**63, 2**63]])
+def test_integers_that_no_type_holds_are_refused_as_in_torch_and_never_become_floats(numbers):
+    with pytest.raises(ValueError, match="Overflow"):
+        default_collate(numbers)
+    with pytest.raises(CollateError, match="int"):
+        collated([{"id": number} for number in numbers])
+    assert collated([-(2**63), 2**63 - 1]).tolist() == [-(2**63), 2**63 - 1]

@@ -11,8 +11,8 @@ Claim = Callable[[str, str], str]
 """`claim(beginning, who)` tells who was first to say that a stream of his begins so, among all ranks."""
 
 REMEDY = (
-    "give the dataset shard(index, count), which returns its part `index` of `count`, and the loader splits it; or "
-    "split it in __iter__ by torch.utils.data.get_worker_info() and the rank"
+    "give the dataset shard(index, count), with arguments of these names, which returns its part `index` of `count`, "
+    "and the loader splits it; or split it in __iter__ by torch.utils.data.get_worker_info() and the rank"
 )
 
 

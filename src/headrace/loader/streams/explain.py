@@ -20,20 +20,21 @@ def stream_rows(composition: Composition) -> list[Row]:
     return [
         ("dataset", f"a stream of {type(dataset).__name__}", composition.why_unresolved),
         ("streams", f"{count(plan.num_streams, 'stream')} a rank, in turns", plan.reason),
-        *_split(plan),
+        *_split(dataset, plan),
         *_steps(plan, steps),
         _resume(dataset, plan),
     ]
 
 
-def _split(plan: StreamPlan) -> list[Row]:
+def _split(dataset: object, plan: StreamPlan) -> list[Row]:
     """Who sees to it that each sample comes once."""
     if plan.splits:
         return [("split", f"{count(plan.num_parts, 'part')} over ranks and streams", "by shard() of the dataset")]
     if plan.num_parts == 1:
         return []
-    reason = "it has no shard(index, count); streams that begin alike are warned of"
-    return [("split", "by the dataset itself, if at all", reason)]
+    has_another = callable(getattr(dataset, "shard", None))
+    lack = "its shard() does not take index= and count=" if has_another else "it has no shard(index, count)"
+    return [("split", "by the dataset itself, if at all", f"{lack}; streams that begin alike are warned of")]
 
 
 def _steps(plan: StreamPlan, steps: StreamSteps) -> list[Row]:
