@@ -18,6 +18,8 @@ BIN = $(dir $(PYTHON))
 RUN = PYTHONPATH=$(CURDIR)/src $(PYTHON)
 # A newer compiler may warn of more: only where a warning is ours to mend does it end the build.
 WERROR ?= $(if $(CI),ON,OFF)
+# Tests mostly wait, for processes that start: two at a time take half the time, also on two CPUs. 0 runs them one by one.
+TEST_JOBS ?= 2
 CPP_FILES = $(shell find native -name '*.cpp' -o -name '*.h')
 
 .PHONY: help
@@ -61,7 +63,7 @@ native: $(READY) ## Builds the native module into src/headrace
 
 .PHONY: test
 test: native ## All tests
-	@$(RUN) -m pytest
+	@$(RUN) -m pytest -n $(TEST_JOBS) --dist loadfile $(ARGS)
 
 .PHONY: native-test
 native-test: $(READY) ## The native parts alone, under sanitisers: checks, seeds and mutations of the fuzz targets
