@@ -24,6 +24,9 @@ MOST_BYTES_A_CHUNK = 1 << 31
 PASSED_OVER = frozenset({b"bKGD", b"cHRM", b"gAMA", b"pHYs", b"sBIT", b"sRGB", b"tEXt", b"tIME"})
 """Chunks that change no pixel; `tRNS` and `PLTE` change none of the indices either."""
 
+SIZES = {b"cHRM": 32, b"gAMA": 4, b"pHYs": 9, b"sRGB": 1, b"tIME": 7}
+"""Bytes of those chunks that Pillow reads (PNG specification, third edition, section 11.3)."""
+
 GREY, PALETTE = 0, 3
 
 
@@ -36,17 +39,28 @@ def decode_plain_png(data: bytes, max_pixels: int) -> npt.NDArray[np.uint8] | No
     """
     chunks = list(chunks_of(data))
     names = [name for name, _ in chunks]
-    if not chunks or names[0] != b"IHDR" or names[-1] != b"IEND" or len(chunks[0][1]) != HEADER_BYTES:
-        return None
-    if set(names[1:-1]) - PASSED_OVER - {b"IDAT", b"PLTE", b"tRNS"} or names.count(b"IHDR") > 1:
+    if not is_known(names) or len(chunks[0][1]) != HEADER_BYTES:
         return None
     width, height, *kind = struct.unpack(">IIBBBBB", chunks[0][1])
     has_palette = b"PLTE" in names
     if kind not in ([8, GREY, 0, 0, 0], [8, PALETTE, 0, 0, 0]) or has_palette != (kind[1] == PALETTE):
         return None
+    sizes = SIZES | ({b"tRNS": 2} if kind[1] == GREY else {})
+    if any(sizes.get(name, len(body)) != len(body) for name, body in chunks):
+        return None
     if not 0 < width * height <= max_pixels:
         return None
     return unpacked(b"".join(body for name, body in chunks if name == b"IDAT"), height, width)
+
+
+def is_known(names: list[bytes]) -> bool:
+    """Whether the chunks are all known, begin and end as they must, and those of the pixels follow each other."""
+    if names.count(b"IHDR") != 1 or names[0] != b"IHDR" or names[-1] != b"IEND" or b"IDAT" not in names:
+        return False
+    first, num = names.index(b"IDAT"), names.count(b"IDAT")
+    return names[first : first + num] == [b"IDAT"] * num and not (
+        set(names[1:-1]) - PASSED_OVER - {b"IDAT", b"PLTE", b"tRNS"}
+    )
 
 
 def unpacked(stream: bytes, height: int, width: int) -> npt.NDArray[np.uint8] | None:

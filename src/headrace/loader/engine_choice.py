@@ -49,6 +49,10 @@ class PythonPart:
     """Samples of an epoch on this rank."""
     makes_samples: bool
     """Whether it makes whole samples, rather than a part of what the native kernel has begun."""
+    confined: str | None = None
+    """Why it must not run in several threads at once, as far as can be seen."""
+    rooted: str | None = None
+    """What of the dataset belongs to this process: it cannot be sent to others, and threads should not share it."""
 
 
 def choose_engine(
@@ -70,17 +74,22 @@ def choose_engine(
     """
     kind, reason = _kind(asked, workers, batch_size, python)
     if kind == "caller":
-        workers = replace(workers, num_workers=0, num_io_threads=0)
+        workers = callers(workers)
     if kind == "threads" and python is not None and python.makes_samples and python.measured is not None:
         workers = suited_threads(workers, python.measured, prefetch_factor=prefetch_factor)
     return EngineChoice(kind=kind, reason=reason, workers=workers)
 
 
 def without_processes(choice: EngineChoice, objection: OptionError) -> EngineChoice:
-    """Threads in the place of processes that the dataset cannot be sent to."""
+    """The caller's thread in the place of processes that the dataset cannot be sent to: nothing there is shared."""
     place = objection.where.get("at")
     reason = f"{choice.reason}; but {place or 'the dataset'} cannot be sent to worker processes: {objection.got}"
-    return replace(choice, kind="threads", reason=reason)
+    return EngineChoice(kind="caller", reason=reason, workers=callers(choice.workers))
+
+
+def callers(workers: WorkerDecision) -> WorkerDecision:
+    """No workers beside the caller."""
+    return replace(workers, num_workers=0, num_io_threads=0)
 
 
 def _kind(asked: str, workers: WorkerDecision, batch_size: int, python: PythonPart | None) -> tuple[EngineKind, str]:
@@ -98,6 +107,8 @@ def _kind_of_python(python: PythonPart, workers: WorkerDecision, batch_size: int
         return "processes", "worker_init_fn is for worker processes"
     if python.draws_globally is not None:
         return "processes", f"{python.draws_globally} draws from global generators, which only a process has for itself"
+    if python.rooted is not None or python.confined is not None:
+        return _kind_of_confined(python, workers)
     if python.measured is None:
         return "threads", "no sample could be made to measure Python's part"
     if workers.is_automatic and python.makes_samples and is_too_small(python.measured, batch_size):
@@ -106,9 +117,20 @@ def _kind_of_python(python: PythonPart, workers: WorkerDecision, batch_size: int
     return _kind_by_measure(python.measured, python.num_samples, workers.num_workers, batch_size)
 
 
+def _kind_of_confined(python: PythonPart, workers: WorkerDecision) -> tuple[EngineKind, str]:
+    """Processes, which have a dataset each, where the user wants workers or an epoch is worth their start."""
+    if python.rooted is not None:
+        return "caller", f"{python.rooted} cannot be sent to worker processes, and threads should not share it"
+    reason = f"{python.confined}, so that threads cannot share it"
+    epoch_s = python.measured.sample_s * python.num_samples if python.measured is not None else 0.0
+    if not workers.is_automatic or epoch_s >= WORTH_A_START_S:
+        return "processes", reason
+    return "caller", f"{reason}, and an epoch takes {rounded(epoch_s)} s"
+
+
 def is_too_small(measured: GilShare, batch_size: int) -> bool:
     """Whether making a batch takes so little that no other thread should do it."""
-    return measured.share > 1 / 2 and measured.sample_s * batch_size < WORTH_A_THREAD_S
+    return measured.busy > 1 / 2 and measured.sample_s * batch_size < WORTH_A_THREAD_S
 
 
 def _kind_by_measure(measured: GilShare, num_samples: int, num_workers: int, batch_size: int) -> tuple[EngineKind, str]:

@@ -13,7 +13,7 @@ TICK_S = 100e-6
 ON_TIME_S = 400e-6
 """A sleep of a tick ends about this late at most when nothing is in its way: timer slack and a wake-up."""
 ENOUGH_S = 0.1
-ENOUGH_SAMPLES = 64
+ENOUGH_SAMPLES, MOST_SAMPLES = 64, 1024
 SHORT_S = 0.05
 """Samples that take next to nothing are made for as long: a garbage collection in between takes 15 ms."""
 LONG_S = 0.005
@@ -64,24 +64,28 @@ class Ticker:
         return self.late_s
 
 
-def measure_gil_share(make: Callable[[int], int]) -> GilShare:
+def measure_gil_share(make: Callable[[int], int], most: int = MOST_SAMPLES) -> GilShare:
     """Makes samples for about 0.1 s, or until they are 64 and have taken 0.05 s, and tells what they took.
 
     Args:
         make: Makes this many samples, in the caller's thread, or fewer; tells how many.
+        most: So many at most, but for one.
     """
-    make(1)  # the first one opens files and fills caches
     ticker = Ticker()
     ticker.thread.start()
-    clock, began_s = thread_clock(), time.perf_counter()
-    num_samples, num_next, elapsed_s = 0, 1, 0.0
     try:
-        while elapsed_s < (ENOUGH_S if num_samples < ENOUGH_SAMPLES else SHORT_S):
-            num_samples += make(num_next)
+        clock, began_s = thread_clock(), time.perf_counter()
+        num_samples, num_next = make(1), 1
+        elapsed_s = time.perf_counter() - began_s
+        if elapsed_s < ENOUGH_S:  # the first one opens files and fills caches, and does not count
+            num_samples, elapsed_s, ticker.late_s = 0, 0.0, 0.0
+            clock, began_s = thread_clock(), time.perf_counter()
+        while num_samples < most and elapsed_s < (ENOUGH_S if num_samples < ENOUGH_SAMPLES else SHORT_S):
+            num_samples += make(min(num_next, most - num_samples))
             before_s, elapsed_s = elapsed_s, time.perf_counter() - began_s
             num_next *= 2 if elapsed_s - before_s < LONG_S else 1
-    finally:
         elapsed_s, now = time.perf_counter() - began_s, thread_clock()
+    finally:
         held_s = ticker.stop()
     return gil_share(
         num_samples,

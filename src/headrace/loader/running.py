@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -20,10 +21,12 @@ from headrace.engine import (
     ThreadEngine,
 )
 from headrace.loader.composition import Composition
+from headrace.loader.confinement import apart, confined
 from headrace.loader.engine_choice import EngineChoice, PythonPart, choose_engine, without_processes
 from headrace.loader.fit import Fit
-from headrace.loader.gil_share import ENOUGH_SAMPLES, GilShare, measure_gil_share
+from headrace.loader.gil_share import MOST_SAMPLES, measure_gil_share
 from headrace.loader.made import Made
+from headrace.loader.outline import outline_of
 from headrace.loader.streams.build import make_stream_engine
 from headrace.loader.streams.duplicates import Claim
 from headrace.loader.streams.engine import StreamEngine
@@ -110,7 +113,7 @@ def make_processes(composition: Composition, workers: WorkerDecision, stats: Sta
 
 
 def settled(choice: EngineChoice, composition: Composition) -> EngineChoice:
-    """A choice that can be carried out: threads where we would take processes and the dataset cannot be sent to them.
+    """A choice that can be carried out: the caller where processes would be best and cannot be sent the dataset.
 
     Args:
         choice: What would be best.
@@ -148,33 +151,50 @@ def python_part(composition: Composition) -> PythonPart | None:
     return PythonPart(
         starts_workers=starts_workers,
         draws_globally=draws,
-        measured=None if draws is not None or starts_workers else measure(composition),
         num_samples=composition.num_samples // composition.topology.world_size,
         makes_samples=composition.resolved is None,
+        **({"measured": None} if draws is not None or starts_workers else look(composition)),
     )
 
 
-def measure(composition: Composition) -> GilShare | None:
-    """What a few samples take, spread over the dataset; None where they raise: they will again, at their place."""
-    num_samples = composition.num_samples
+def look(composition: Composition) -> dict[str, Any]:
+    """What a few samples take, and whether they may be made in several threads.
+
+    They are spread over the dataset; where they raise, nothing is measured: they will again, at their place.
+    """
+    num_samples, trial = composition.num_samples, replace(composition, dataset=apart(composition.dataset))
+    parts = trial.dataset, composition.options.collate_fn
 
     def make(num: int) -> int:
         num = min(num, affordable(composition))
         ids = np.linspace(0, num_samples - 1, num).astype(np.int64)
-        make_one(composition, Step(index=0, epoch=0, ids=ids, valid=np.ones(num, dtype=np.bool_)))
+        make_one(trial, Step(index=0, epoch=0, ids=ids, valid=np.ones(num, dtype=np.bool_)))
         return num
 
-    try:
-        with GENERATORS.kept():
-            return measure_gil_share(make) if num_samples else None
-    except Exception:  # noqa: BLE001 - whatever a dataset raises
-        return None
+    before, share = outline_of(*parts), None
+    with GENERATORS.kept() as have_moved:
+        try:
+            share = measure_gil_share(make, min(num_samples, MOST_SAMPLES)) if num_samples else None
+        except Exception:  # noqa: BLE001 - whatever a dataset raises
+            share = None
+        drew = have_moved()
+    return {
+        "measured": share,
+        "confined": confined(before=before, after=outline_of(*parts), drew=drew),
+        "rooted": objection_to(composition) if before is None else None,
+    }
+
+
+def objection_to(composition: Composition) -> str | None:
+    """What of a dataset cannot be sent to another process; None where everything can."""
+    objection = make_processes(composition, replace(composition.workers, num_workers=1), Stats()).objection()
+    return None if objection is None else str(objection.where.get("at") or "the dataset")
 
 
 def affordable(composition: Composition) -> int:
     """How many samples may be made at a time only to measure them; once the first was made, its weight is known."""
     row_bytes = composition.sizes.row_bytes
-    return max(1, int(MEASURED_SHARE * composition.available_bytes) // row_bytes) if row_bytes else ENOUGH_SAMPLES
+    return max(1, int(MEASURED_SHARE * composition.available_bytes) // row_bytes) if row_bytes else MOST_SAMPLES
 
 
 def make_one(composition: Composition, step: Step) -> Made:

@@ -8,8 +8,9 @@ it is made. Through the generators themselves that takes 6 us a sample (`torch.m
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import torch
@@ -29,11 +30,22 @@ class GlobalGenerators:
         torch.default_generator.manual_seed(key)
 
     @contextmanager
-    def kept(self) -> Iterator[None]:
-        """Leaves them as they were before the block, whatever is drawn inside of it."""
-        python, legacy, tensors = random.getstate(), np.random.get_state(), torch.get_rng_state()  # noqa: NPY002
+    def kept(self) -> Iterator[Callable[[], bool]]:
+        """Leaves them as they were before the block, whatever is drawn inside of it.
+
+        Yields:
+            What tells whether one of them has moved since.
+        """
+        python, tensors = random.getstate(), torch.get_rng_state()
+        legacy: Any = np.random.get_state()  # noqa: NPY002
+
+        def have_moved() -> bool:
+            now: Any = np.random.get_state()  # noqa: NPY002
+            same = random.getstate() == python and torch.equal(torch.get_rng_state(), tensors)
+            return not (same and now[2:] == legacy[2:] and np.array_equal(now[1], legacy[1]))
+
         try:
-            yield
+            yield have_moved
         finally:
             random.setstate(python)
             np.random.set_state(legacy)  # noqa: NPY002

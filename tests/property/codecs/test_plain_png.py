@@ -107,3 +107,20 @@ def test_wrong_arguments_of_the_native_code_are_refused():
     for filtered, out in [(bytes(5), np.zeros((2, 2), np.uint8)), (bytes(6), np.zeros((2, 2), np.int8))]:
         with pytest.raises(ValueError, match="must"):
             _native.unfilter_png(filtered, out)
+
+
+BODY = zlib.compress(b"\0\1\0\2")
+GREY_2X1 = SIGNATURE + chunk(b"IHDR", struct.pack(">IIBBBBB", 1, 2, 8, 0, 0, 0, 0))
+
+
+@pytest.mark.parametrize(
+    "middle",
+    [
+        chunk(b"IDAT", BODY[:3]) + chunk(b"tEXt", b"a\0b") + chunk(b"IDAT", BODY[3:]),
+        *(chunk(name, b"") + chunk(b"IDAT", BODY) for name in (b"cHRM", b"gAMA", b"pHYs", b"sRGB", b"tRNS")),
+    ],
+)
+def test_chunks_that_pillow_minds_are_left_to_pillow(middle):
+    file = GREY_2X1 + middle + chunk(b"IEND", b"")
+    assert decode_plain_png(file, LIMIT) is None
+    assert decode_plain_png(GREY_2X1 + chunk(b"IDAT", BODY) + chunk(b"IEND", b""), LIMIT).tolist() == [[1], [2]]

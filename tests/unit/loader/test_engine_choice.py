@@ -55,13 +55,37 @@ def test_python_that_holds_the_lock_goes_to_processes():
         ({"measured": {"sample_s": 5e-7}}, "caller"),
         ({"measured": {"sample_s": 5e-7}, "num_workers": 2}, "threads"),
         ({"measured": {"sample_s": 5e-7}, "batch_size": 2048}, "threads"),
-        ({"measured": {"sample_s": 5e-7, "share": 0.4}}, "threads"),
+        ({"measured": {"sample_s": 5e-7, "share": 0.4, "busy": 0.4}}, "threads"),
         ({"measured": {"sample_s": 5e-7}, "makes_samples": False}, "threads"),
         ({"measured": {"sample_s": 5e-7}, "asked": "threads"}, "threads"),
     ],
 )
 def test_the_share_the_batch_and_the_epoch_decide(change, kind):
     assert choice(**change).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        ({"measured": {"share": 0.0, "busy": 0.0}}, "processes"),
+        ({"num_samples": 4000}, "caller"),
+        ({"num_samples": 4000, "num_workers": 2}, "processes"),
+        ({"measured": {"sample_s": 0}}, "caller"),
+        ({"measured": {"sample_s": 0}, "num_workers": 2}, "processes"),
+        ({"asked": "threads"}, "threads"),
+    ],
+)
+def test_what_threads_cannot_share_is_made_by_processes_or_the_caller(change, kind):
+    chosen = choice(confined="the dataset changes while it makes samples", **change)
+    assert chosen.kind == kind
+    assert ("threads cannot share it" in chosen.reason) == (kind != "threads")
+
+
+@pytest.mark.parametrize("num_workers", ["auto", 2])
+def test_what_belongs_to_this_process_stays_with_the_caller(num_workers):
+    chosen = choice(rooted="dataset.file", num_workers=num_workers)
+    assert (chosen.kind, chosen.workers.num_workers) == ("caller", 0)
+    assert "dataset.file cannot be sent" in chosen.reason
 
 
 def test_the_callers_thread_has_no_workers_and_says_why():
