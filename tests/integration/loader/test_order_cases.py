@@ -97,7 +97,7 @@ def test_len_is_what_an_epoch_delivers(num, batch_size, num_workers):
 def test_epochs_after_a_resumed_one_are_whole(num_workers, tmp_path):
     """O6. 128 rows in batches of 2, resumed with three batches left: 3, then 64, then 64."""
     dataset = write_shards(tmp_path, [100, 28])
-    job = job_of(batch_size=2, shuffle=True, num_workers=num_workers, persistent_workers=True)
+    job = job_of(batch_size=2, shuffle=True, num_workers=num_workers, persistent_workers=num_workers > 0)
     first = job.loader(dataset)
     before = epoch_of(islice(iter(first), 61))
     second = job.loader(dataset)

@@ -13,7 +13,8 @@ def test_children_count_and_the_dead_do_not():
     before = family_memory_bytes(os.getpid())
     with subprocess.Popen([sys.executable, "-c", HOLD], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         child.stdout.readline()
-        assert family_memory_bytes(os.getpid()) >= before + (60 << 20)
+        # This process may give some of its own memory back meanwhile, but hardly half of what the child holds.
+        assert family_memory_bytes(os.getpid()) >= before + (32 << 20)
         alone = family_memory_bytes(child.pid)
         assert 64 << 20 <= alone <= 128 << 20
         child.communicate()
