@@ -19,7 +19,7 @@ class Scratch:
     """Works in a buffer of its own."""
 
     def __init__(self, path):
-        self.buffer = torch.empty(50_000)
+        self.buffer = torch.full((50_000,), -1.0)  # not `empty`: memory of another test may hold the last number
 
     def __len__(self):
         return NUM
