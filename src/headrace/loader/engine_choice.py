@@ -11,14 +11,20 @@ from headrace.loader.workers import WorkerDecision, suited_threads
 
 EngineKind: TypeAlias = Literal["caller", "threads", "processes"]
 
-WORTH_A_PROCESS_S = 0.004
-"""Python's part of a batch from which processes pay: handing a batch over between them takes a tenth of it, and the
-trainer, who wants the lock a few times a batch, would stand still for as long."""
+WORTH_A_PROCESS_S = 0.002
+"""Python's part of a batch from which processes pay: two of them make 1.25 times as many batches of texts of 2.2 ms as
+the caller's thread, and 0.85 times as many of 0.6 ms."""
 
 
 WORTH_A_THREAD_S = 0.0005
 """What a batch takes from which another thread pays where Python holds the lock all the time: while one thread makes
 it the trainer can do nothing either, and handing it over takes 0.14 ms more."""
+
+
+MOST_SHARE = 1 / 2
+"""Part of its time for which a thread may hold the lock beside the training loop. One that holds it nearly always, and
+lets it go for a moment at each operation of torch, wakes up the other in vain each time: 50 times a batch of texts, and
+30 % more processor time for both; and the loop has to get the lock back after each operation of its own."""
 
 
 WORTH_A_START_S = 5.0
@@ -111,10 +117,22 @@ def _kind_of_python(python: PythonPart, workers: WorkerDecision, batch_size: int
         return _kind_of_confined(python, workers)
     if python.measured is None:
         return "threads", "no sample could be made to measure Python's part"
-    if workers.is_automatic and python.makes_samples and is_too_small(python.measured, batch_size):
-        batch_us = rounded(python.measured.sample_s * batch_size * 1e6)
+    return _kind_of_measured(python.measured, python, workers, batch_size)
+
+
+def _kind_of_measured(
+    measured: GilShare, python: PythonPart, workers: WorkerDecision, batch_size: int
+) -> tuple[EngineKind, str]:
+    """What the figures say; the caller's thread in the place of threads of our own choice that would not pay."""
+    kind, reason = _kind_by_measure(measured, python.num_samples, workers.num_workers, batch_size)
+    if kind != "threads" or not (workers.is_automatic and python.makes_samples):
+        return kind, reason
+    if is_too_small(measured, batch_size):
+        batch_us = rounded(measured.sample_s * batch_size * 1e6)
         return "caller", f"a batch takes {batch_us} us and the GIL: another thread would take as long to hand it over"
-    return _kind_by_measure(python.measured, python.num_samples, workers.num_workers, batch_size)
+    if measured.share > MOST_SHARE:
+        return "caller", f"{reason}; a thread would only keep the GIL from the training loop"
+    return kind, reason
 
 
 def _kind_of_confined(python: PythonPart, workers: WorkerDecision) -> tuple[EngineKind, str]:

@@ -50,11 +50,14 @@ def test_python_that_holds_the_lock_goes_to_processes():
         ({"measured": {"share": 0.4}}, "processes"),
         ({"measured": {"share": 0.4}, "num_workers": 1}, "threads"),
         ({"measured": {"share": 0.3}, "num_workers": 8}, "processes"),
-        ({"measured": {"sample_s": 1e-5}}, "threads"),
-        ({"num_samples": 4000}, "threads"),
+        ({"measured": {"sample_s": 1e-5}}, "caller"),
+        ({"measured": {"sample_s": 1e-5}, "num_workers": 2}, "threads"),
+        ({"measured": {"sample_s": 1e-5, "share": 0.4}}, "threads"),
+        ({"num_samples": 4000}, "caller"),
+        ({"num_samples": 4000, "makes_samples": False}, "threads"),
         ({"measured": {"sample_s": 5e-7}}, "caller"),
         ({"measured": {"sample_s": 5e-7}, "num_workers": 2}, "threads"),
-        ({"measured": {"sample_s": 5e-7}, "batch_size": 2048}, "threads"),
+        ({"measured": {"sample_s": 5e-7}, "batch_size": 2048}, "caller"),
         ({"measured": {"sample_s": 5e-7, "share": 0.4, "busy": 0.4}}, "threads"),
         ({"measured": {"sample_s": 5e-7}, "makes_samples": False}, "threads"),
         ({"measured": {"sample_s": 5e-7}, "asked": "threads"}, "threads"),
@@ -88,6 +91,12 @@ def test_what_belongs_to_this_process_stays_with_the_caller(num_workers):
     assert "dataset.file cannot be sent" in chosen.reason
 
 
+def test_python_that_holds_the_lock_is_not_made_beside_the_training_loop():
+    chosen = choice(measured={"sample_s": 5e-5}, num_samples=4000)
+    assert (chosen.kind, chosen.workers.num_workers) == ("caller", 0)
+    assert "a thread would only keep the GIL from the training loop" in chosen.reason
+
+
 def test_the_callers_thread_has_no_workers_and_says_why():
     chosen = choice(measured={"sample_s": 5e-7})
     assert chosen.workers.num_workers == 0
@@ -114,8 +123,8 @@ SLEEPER = {"sample_s": 0.1, "share": 0.0, "busy": 0.001}
         ({"sample_s": 0.1, "share": 0.1, "busy": 0.2}, 2, 9),  # the lock has room for nine, and for the trainer
         ({"sample_s": 0.1, "share": 0.0, "busy": 0.2}, 2, 10),
         ({"sample_s": 0.1, "share": 0.25, "busy": 1.0}, 2, 2),
-        ({"sample_s": 2e-5, "share": 1.0, "busy": 1.0}, 2, 1),
-        ({"sample_s": 2e-5, "share": 1.0, "busy": 1.0}, 64, 1),
+        ({"sample_s": 2e-5, "share": 0.45, "busy": 1.0}, 2, 1),
+        ({"sample_s": 2e-5, "share": 0.45, "busy": 1.0}, 64, 1),
     ],
 )
 def test_threads_are_as_many_as_cpus_and_the_lock_keep_at_work(measured, cpus, threads):

@@ -131,7 +131,8 @@ class Odd(Folder):
 
 def test_what_is_packed_and_what_is_not():
     odd = Odd()
-    packed = pack_attributes(odd, min_bytes=100_000)
+    assert pack_attributes(odd, min_bytes=100_000).dataset.by_name is odd.by_name, "a dict has to be far larger"
+    packed = pack_attributes(odd, min_bytes=4_000)
     copy = packed.dataset
     assert {one.path for one in packed.attributes} == {
         "samples",
