@@ -67,7 +67,7 @@ def compare(work: str, folder: Path, num: int, rounds: int) -> dict[str, Any]:
     }
     best = max(figures["samples_per_s"] for name, figures in medians.items() if name.startswith("torch"))
     least = min(figures["cpu_ms_per_sample"] for name, figures in medians.items() if name.startswith("torch"))
-    ours = medians["headrace threads"]
+    ours = medians["headrace auto"]
     return {
         "loaders": medians,
         "times_torch": ours["samples_per_s"] / best,

@@ -19,7 +19,7 @@ import headrace as hr
 
 BATCH_SIZE, NUM_WORKERS, SIDE = 64, 2, 224
 WORKS = ("segmentation", "detection", "detection_iou", "simclr")
-SETTINGS = {"headrace": ("threads",), "torch": ("pillow", "io")}
+SETTINGS = {"headrace": ("auto",), "torch": ("pillow", "io")}
 """torch decodes through Pillow, or through torchvision.io with transforms of tensors; the faster one counts."""
 
 
