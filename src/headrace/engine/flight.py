@@ -24,6 +24,7 @@ from contextlib import ExitStack
 from headrace._native import Pool
 from headrace.contracts import Delivered, Step, StepWork
 from headrace.engine.arrivals import Arrivals
+from headrace.engine.exits import as_error
 from headrace.engine.flight_options import FlightOptions
 from headrace.engine.lifetime import Lifetime
 from headrace.engine.passage import Ending, Passage, StepMemory
@@ -160,7 +161,7 @@ class Flight:
             step = next(self.steps, None)
             size_bytes = self.estimate(step) if step is not None else 0
         except BaseException as error:  # noqa: BLE001 - whatever it is, it belongs to the consumer
-            self.end(position, at_step(step, "order", error))
+            self.end(position, at_step(step, "order", as_error(error, step)))
             return False
         if step is None:
             self.end(position)
@@ -208,7 +209,7 @@ class Flight:
         try:
             passage.fetched = self.work.fetch(step, passage.memory)
         except BaseException as error:  # noqa: BLE001
-            self.end(passage.position, at_step(step, "fetch", error))
+            self.end(passage.position, at_step(step, "fetch", as_error(error, step)))
             return
         passage.ready_s = time.perf_counter()
         size_bytes = passage.memory.size_bytes
@@ -251,7 +252,7 @@ class Flight:
             Pool.set_turn(passage.turn)
             passage.batch = self.work.run(step, passage.fetched, memory)
         except BaseException as error:  # noqa: BLE001
-            self.end(passage.position, at_step(step, "run", error))
+            self.end(passage.position, at_step(step, "run", as_error(error, step)))
             return
         finally:
             passage.fetched = None

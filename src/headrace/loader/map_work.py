@@ -106,9 +106,9 @@ class MapWork:
             while len(samples) < len(wanted):
                 try:
                     self._go_on(islice(keys, max(1, len(samples))), samples)
-                except Exception as error:
+                except (Exception, SystemExit) as error:
                     error.add_note(self._note(wanted[len(samples)]))
-                    if self.options.on_error == "raise" or not is_of_content(error):
+                    if self.options.on_error == "raise" or isinstance(error, SystemExit) or not is_of_content(error):
                         raise
                     failed.append((len(samples), error))
                     samples.append(None)
@@ -140,7 +140,7 @@ class MapWork:
         try:
             with sample_randomness(draw_key):
                 samples = self.dataset.__getitems__(list(wanted))
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             error.add_note(f"headrace: samples {shown(wanted)} of {type(self.dataset).__name__}")
             raise
         if self.put_together is not None:
@@ -159,7 +159,7 @@ class MapWork:
         try:
             with sample_randomness(draw_key):
                 return self.dataset[key]
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             error.add_note(self._note(key))
             raise
 

@@ -175,7 +175,7 @@ def look(composition: Composition) -> dict[str, Any]:
     with GENERATORS.kept() as have_moved:
         try:
             share = measure_gil_share(make, min(num_samples, MOST_SAMPLES)) if num_samples else None
-        except Exception:  # noqa: BLE001 - whatever a dataset raises
+        except (Exception, SystemExit):  # noqa: BLE001 - whatever a dataset raises
             share = None
         drew = have_moved()
     return {

@@ -310,8 +310,6 @@ def raise_from_depth(error):
         (lambda: HoldsALock("locked"), HoldsALock, "locked"),
         (lambda: RuntimeError(threading.Lock()), RuntimeError, "lock"),
         (lambda: DecodeError("no image", key="k"), DecodeError, "no image"),
-        (lambda: SystemExit(3), SystemExit, "3"),
-        (KeyboardInterrupt, KeyboardInterrupt, ""),
         (lambda: ExceptionGroup("several", [ValueError("a"), KeyError("b")]), ExceptionGroup, "several"),
     ],
 )

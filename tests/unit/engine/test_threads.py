@@ -74,14 +74,6 @@ def test_an_error_in_the_size_of_a_step():
     assert "'order'" in caught.value.__notes__[0]
 
 
-def test_system_exit_in_a_work_reaches_the_consumer():
-    def leave(step):
-        raise SystemExit(3)
-
-    with pytest.raises(SystemExit):
-        list(make(Work(run=leave)).run(StepSource(3)))
-
-
 def test_after_an_error_nothing_is_left_without_a_garbage_collection():
     class Own(Exception):  # noqa: N818
         pass

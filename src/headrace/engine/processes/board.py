@@ -13,7 +13,7 @@ ROW_BYTES = 64
 
 NO_ITERATION = 0
 ITERATION = 0
-CLAIMED_ITERATION, CLAIMED_POSITION, MEMORY, PEAK_MEMORY, READY, LEAVING = range(6)
+CLAIMED_ITERATION, CLAIMED_POSITION, MEMORY, PEAK_MEMORY, READY, LEAVING, PREPARING = range(7)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +58,10 @@ class Board:
         """Whether a worker has taken up its work."""
         return bool(self.rows[worker + 1, READY])
 
+    def is_preparing(self, worker: int) -> bool:
+        """Whether code of the user prepares a worker for its first step, or has."""
+        return bool(self.rows[worker + 1, PREPARING])
+
     def is_leaving(self, worker: int) -> bool:
         """Whether a worker is about to end because it had nothing to do."""
         return bool(self.rows[worker + 1, LEAVING])
@@ -71,6 +75,10 @@ class Board:
     def is_resting(self) -> bool:
         """Whether no iteration is under way."""
         return self.is_wanted(NO_ITERATION)
+
+    def set_preparing(self, worker: int) -> None:
+        """Code of the user prepares this worker from here on."""
+        self.rows[worker + 1, PREPARING] = 1
 
     def set_ready(self, worker: int, peak_bytes: int) -> None:
         """This worker has taken up its work."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import signal
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from headrace.contracts import Step
 from headrace.engine.step_errors import shown_samples
 from headrace.errors import WorkerDiedError
+
+Moment: TypeAlias = Literal["before its first step", "in worker_init_fn", "between two steps"]
 
 ADVICE = {
     "SIGKILL": "The system kills the largest process when memory runs out (see `dmesg`): use fewer workers, smaller "
@@ -16,7 +18,8 @@ ADVICE = {
     "num_workers=0 shows it in this process.",
     "SIGBUS": "Memory that was promised is not there: a full /dev/shm or disk, or a mapped file that was cut.",
     "SIGABRT": "Native code of the dataset or of a transform has given up; its last words stand on stderr.",
-    "exit": "Code of the dataset or of a transform has ended its process: os._exit or exit in native code.",
+    "exit": "Code of the dataset, of a transform or of worker_init_fn has ended its process by os._exit, or by exit "
+    "in native code; what it has printed stands on stderr. Raise an exception there instead.",
     "unknown": "Another part of this program has waited for all of its child processes, so nobody knows why.",
 }
 
@@ -26,7 +29,7 @@ def death(
     pid: int,
     exit_code: int | None,
     *,
-    ready: bool,
+    moment: Moment,
     step: Step | None,
     memory_bytes: int,
     peak_bytes: int | None,
@@ -37,8 +40,8 @@ def death(
         worker: Number of the worker.
         pid: Its process.
         exit_code: As of `subprocess.Popen`; None where it is not known.
-        ready: Whether it had taken up its work.
-        step: What it was at; None between two steps.
+        moment: When that was, where it was at no step.
+        step: What it was at.
         memory_bytes: What it held when it was last looked at.
         peak_bytes: The most that it has held, where that is known.
     """
@@ -46,7 +49,7 @@ def death(
     memory = f"{mebibytes(memory_bytes)} in memory when last looked at" if memory_bytes else "memory unknown"
     if peak_bytes is not None:
         memory += f", {mebibytes(peak_bytes)} at most"
-    when = "in a step" if step is not None else "between two steps" if ready else "before its first step"
+    when = "in a step" if step is not None else moment
     place: dict[str, Any] = (
         {"step": step.index, "epoch": step.epoch, "samples": shown_samples(step)} if step is not None else {}
     )

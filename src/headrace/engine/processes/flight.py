@@ -7,12 +7,13 @@ from collections.abc import Iterator
 
 from headrace.contracts import Step, StepWork
 from headrace.engine.events import replay
+from headrace.engine.exits import as_error
 from headrace.engine.flight import Flight
 from headrace.engine.flight_options import FlightOptions
 from headrace.engine.passage import Ending, Passage
 from headrace.engine.processes.carried_errors import CarriedError, arrived
 from headrace.engine.processes.crew import Crew
-from headrace.engine.processes.deaths import death
+from headrace.engine.processes.deaths import Moment, death
 from headrace.engine.processes.mailbox import Mailbox
 from headrace.engine.processes.member import Member
 from headrace.engine.processes.messages import Made, Message, Unready
@@ -48,7 +49,7 @@ class ProcessFlight(Flight):
         try:
             laid = self.crew.queue.lay(Task(passage.step, time.perf_counter()))
         except BaseException as error:  # noqa: BLE001 - whatever it is, it belongs to the consumer
-            self.end(passage.position, at_step(passage.step, "order", error))
+            self.end(passage.position, at_step(passage.step, "order", as_error(error, passage.step)))
             return
         self.laid[passage.position] = laid
         self.sent[passage.position] = passage
@@ -105,13 +106,19 @@ class ProcessFlight(Flight):
             member.number,
             member.process.pid,
             member.ended.exit_code if member.ended is not None else None,
-            ready=self.crew.board.is_ready(member.number),
+            moment=self.moment(member.number),
             step=passage.step if passage is not None else None,
             memory_bytes=memory_bytes,
             peak_bytes=peak_bytes if peak_bytes > first_peak_bytes else None,
         )
         position = passage.position if passage is not None else self.mailbox.first_gap()
         return self.ending(position, passage.step if passage is not None else None, "run", error)
+
+    def moment(self, worker: int) -> Moment:
+        """What a worker was at that was at no step."""
+        if self.crew.board.is_ready(worker):
+            return "between two steps"
+        return "in worker_init_fn" if self.crew.board.is_preparing(worker) else "before its first step"
 
     def ending(self, position: int, step: Step | None, stage: str, error: BaseException) -> Ending:
         """The end of the iteration at this position; no further step is begun."""

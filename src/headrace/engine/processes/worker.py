@@ -18,6 +18,7 @@ from typing import Any
 from headrace._base.forks import renew_after_fork
 from headrace.contracts import Step
 from headrace.engine.events import EVENTS
+from headrace.engine.exits import as_error
 from headrace.engine.passage import StepMemory
 from headrace.engine.pauses import Pauses, PauseSum
 from headrace.engine.processes.board import NO_ITERATION, Board, board_bytes
@@ -49,10 +50,13 @@ class Line:
 
     def __init__(self, descriptor: int) -> None:
         self.socket = socket.socket(fileno=descriptor)
+        self.is_copied = False
+        """Whether this process was forked off a worker by code of the user."""
         renew_after_fork(self)
 
     def after_fork(self) -> None:
         """A process that user code forks off is none of the trainer's, and must not keep the line open."""
+        self.is_copied = True
         self.socket.close()
 
     def brief(self) -> Brief:
@@ -134,8 +138,11 @@ class Worker:
             with self.job.step_context(task.step):
                 parcel, size_bytes = self.make(task.step)
             self.tell_pauses()
-        except BaseException as error:  # noqa: BLE001 - whatever it is, it belongs to the consumer
-            return Failed(ticket.iteration, ticket.position, self.stage, carry(error), EVENTS.taken())
+        except BaseException as error:
+            if self.line.is_copied:  # code of the user has forked, and the child is not to go on as a worker
+                raise
+            told = carry(as_error(error, task.step))
+            return Failed(ticket.iteration, ticket.position, self.stage, told, EVENTS.taken())
         return Made(ticket.iteration, ticket.position, parcel, size_bytes, EVENTS.taken())
 
     def tell_pauses(self) -> None:
@@ -221,6 +228,7 @@ def start(seat: Seat, line: Line) -> Worker | None:
 
 def take_up(seat: Seat, brief: Brief, line: Line, tasks: TaskTaker) -> Worker | None:
     """Unpacks the work, and lets the user's code prepare for it."""
+    what = "loading the dataset in a worker process"
     try:
         contents = read_contents(seat.work, brief.contents)
         sys.argv = list(contents.argv)
@@ -231,11 +239,15 @@ def take_up(seat: Seat, brief: Brief, line: Line, tasks: TaskTaker) -> Worker | 
             limit_loaded(brief.num_threads)
         gc.enable()  # code of the user finds it as in any process, and may turn it off for good
         if job.worker_init is not None:
+            what = "worker_init_fn"
+            tasks.board.set_preparing(seat.number)
             job.worker_init(seat.number)
-    except Exception as error:  # noqa: BLE001 - it belongs to the consumer
+    except BaseException as error:
+        if line.is_copied:
+            raise
         if isinstance(error, ModuleNotFoundError):
             error.add_note(MODULE_ADVICE)
-        line.send(Unready(carry(error)))
+        line.send(Unready(carry(as_error(error, of=what))))
         return None
     tasks.board.set_ready(seat.number, peak_bytes())
     return worker

@@ -58,7 +58,7 @@ class OpenStream:
         try:
             with sample_randomness(key):
                 samples = list(islice(self.iterator, self.size))
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             error.add_note(f"headrace: {self.name}, in the batch behind its first {self.num_samples} samples")
             raise
         self.num_samples += len(samples)

@@ -7,8 +7,8 @@ from headrace.engine.processes.deaths import death
 STEP = Step(index=7, epoch=2, ids=np.arange(100, 120), valid=np.ones(20, np.bool_))
 
 
-def told(exit_code, *, ready=True, step=STEP, memory_bytes=300 << 20, peak_bytes=None):
-    return death(3, 4711, exit_code, ready=ready, step=step, memory_bytes=memory_bytes, peak_bytes=peak_bytes)
+def told(exit_code, *, moment="between two steps", step=STEP, memory_bytes=300 << 20, peak_bytes=None):
+    return death(3, 4711, exit_code, moment=moment, step=step, memory_bytes=memory_bytes, peak_bytes=peak_bytes)
 
 
 def test_a_death_in_a_step_says_all_that_is_known():
@@ -28,7 +28,13 @@ def test_a_death_between_steps_names_no_step():
 
 
 def test_a_death_at_the_start_says_so():
-    assert "before its first step" in str(told(5, ready=False, step=None))
+    assert "has ended with exit code 5 before its first step" in str(told(5, moment="before its first step", step=None))
+
+
+def test_a_death_in_code_that_prepares_a_worker_says_so():
+    error = told(0, moment="in worker_init_fn", step=None)
+    assert "has ended with exit code 0 in worker_init_fn" in str(error)
+    assert "os._exit" in str(error)
 
 
 @pytest.mark.parametrize(
