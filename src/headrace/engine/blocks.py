@@ -9,6 +9,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from headrace.engine.refusals import no_memory
+
 ALIGNMENT_BYTES = 64
 """A cache line, and the widest vector register."""
 PAGES_FROM_BYTES = 256 << 10
@@ -37,15 +39,21 @@ class Block:
 
     Args:
         class_bytes: Size, one that `size_class` gives.
+
+    Raises:
+        MemoryBudgetError: The system gives none.
     """
 
     __slots__ = ("address", "class_bytes", "memory", "returned_at")
 
     def __init__(self, class_bytes: int) -> None:
         self.class_bytes = class_bytes
-        self.memory: Any = map_pages(class_bytes) if class_bytes >= PAGES_FROM_BYTES else None
-        if self.memory is None:
-            self.memory = np.empty(class_bytes + ALIGNMENT_BYTES, dtype=np.uint8)
+        try:
+            self.memory: Any = map_pages(class_bytes) if class_bytes >= PAGES_FROM_BYTES else None
+            if self.memory is None:
+                self.memory = np.empty(class_bytes + ALIGNMENT_BYTES, dtype=np.uint8)
+        except (OSError, MemoryError) as error:
+            raise no_memory(error, "a batch", class_bytes) from error
         start: int = np.frombuffer(self.memory, dtype=np.uint8).ctypes.data
         self.address = -(-start // ALIGNMENT_BYTES) * ALIGNMENT_BYTES
         self.returned_at = 0

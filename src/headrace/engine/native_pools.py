@@ -9,6 +9,7 @@ from contextlib import contextmanager
 
 from headrace._base.forks import renew_after_fork
 from headrace._native import Pool
+from headrace.engine.refusals import no_thread
 
 
 class NativePools:
@@ -29,7 +30,7 @@ class NativePools:
         """A pool of this many threads; the last one who lets it go closes it."""
         with self.lock:
             if num_threads not in self.pools:
-                self.pools[num_threads] = Pool(num_threads)
+                self.pools[num_threads] = make_pool(num_threads)
             pool = self.pools[num_threads]
             self.holders[num_threads] += 1
         try:
@@ -48,6 +49,18 @@ class NativePools:
                 del self.pools[num_threads]
         if last:
             pool.close()
+
+
+def make_pool(num_threads: int) -> Pool:
+    """A pool.
+
+    Raises:
+        WorkerError: The system gives no thread.
+    """
+    try:
+        return Pool(num_threads)
+    except RuntimeError as error:
+        raise no_thread(num_threads, "of native code") from error
 
 
 NATIVE_POOLS = NativePools()

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import TypeAlias
 
-from headrace.errors import WorkerError
+from headrace.engine.refusals import no_thread
 
 Job: TypeAlias = Callable[[], None]
 """A job never raises, and never waits for another job of its group unless that one has a nested lease."""
@@ -63,12 +63,7 @@ class ThreadGroup:
             except RuntimeError as error:
                 self.leases.discard(lease)
                 self.resize()
-                raise WorkerError(
-                    "the system gives no further thread",
-                    got=f"{num_threads} threads asked for, {threading.active_count()} alive",
-                    remedy="Use fewer workers, or raise the limits of this user or container (ulimit -u, pids.max).",
-                    retryable=True,
-                ) from error
+                raise no_thread(num_threads, f"{threading.active_count()} alive") from error
         return lease
 
     def resize(self) -> None:

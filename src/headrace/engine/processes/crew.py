@@ -22,7 +22,7 @@ from headrace.engine.processes.ranges import HEADER_BYTES, Ranges
 from headrace.engine.processes.standard_streams import occupy_standard_streams
 from headrace.engine.processes.tasks import TaskQueue
 from headrace.engine.processes.windows import SharedFile
-from headrace.errors import WorkerError
+from headrace.engine.refusals import no_process
 
 LEAVE_S = 4.0
 """How long workers may take to end in order; those that take longer are killed."""
@@ -210,16 +210,12 @@ def start_crew(job: Job, options: CrewOptions) -> Crew:
     Raises:
         OptionError: The work cannot be pickled.
         WorkerError: The system gives no process, or no descriptor.
+        MemoryBudgetError: It gives no shared memory.
     """
     try:
         return Crew(job, options)
     except OSError as error:
-        raise WorkerError(
-            "worker processes cannot be started",
-            got=f"{error} ({options.num_workers} workers)",
-            remedy="Use fewer workers, or raise the limits of this user or container (ulimit -u, ulimit -n).",
-            retryable=True,
-        ) from error
+        raise no_process(error, options.num_workers) from error
 
 
 class Crews:

@@ -21,6 +21,7 @@ from headrace.engine.processes.pipe import Pipe
 from headrace.engine.processes.seat import Seat
 from headrace.engine.processes.windows import SharedFile
 from headrace.engine.processes.work_file import write_work
+from headrace.engine.refusals import OF_STORAGE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,10 +112,13 @@ def written(work: int, job: Job) -> int:
 
     Raises:
         OptionError: It cannot be pickled.
+        OSError: There is no room for it.
     """
     try:
         return write_work(work, job, sys.argv)
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in OF_STORAGE:
+            raise
         raise cannot_travel(job, error) from error
 
 

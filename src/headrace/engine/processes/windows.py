@@ -14,8 +14,10 @@ import os
 import numpy as np
 
 from headrace.contracts import U8
+from headrace.engine.refusals import no_memory
 
 FIRST_WINDOW_BYTES = 64 << 20
+WHAT = "what the trainer and its workers share"
 
 
 class Window:
@@ -25,7 +27,10 @@ class Window:
 
     def __init__(self, fd: int, number: int) -> None:
         self.start = window_start(number)
-        self.pages = mmap.mmap(fd, window_bytes(number), flags=mmap.MAP_SHARED, offset=self.start)
+        try:
+            self.pages = mmap.mmap(fd, window_bytes(number), flags=mmap.MAP_SHARED, offset=self.start)
+        except OSError as error:
+            raise no_memory(error, WHAT, window_bytes(number)) from error
         self.memory: U8 = np.frombuffer(self.pages, dtype=np.uint8)
         self.address: int = self.memory.__array_interface__["data"][0]
 
@@ -42,7 +47,11 @@ class SharedFile:
         self.windows: dict[int, Window] = {}
 
     def window(self, offset: int) -> Window:
-        """The window that holds this offset; the file must reach to its end."""
+        """The window that holds this offset; the file must reach to its end.
+
+        Raises:
+            MemoryBudgetError: There is no address space for it.
+        """
         number = window_number(offset)
         if number not in self.windows:
             self.windows[number] = Window(self.fd, number)
@@ -54,10 +63,17 @@ class SharedFile:
         return window.memory[offset - window.start :][:size_bytes]
 
     def reach(self, offset: int) -> None:
-        """Makes the file long enough for the window that holds this offset; its owner's business alone."""
+        """Makes the file long enough for the window that holds this offset; its owner's business alone.
+
+        Raises:
+            MemoryBudgetError: Files must not be so long.
+        """
         number = window_number(offset)
         if number not in self.windows:
-            os.ftruncate(self.fd, window_start(number + 1))
+            try:
+                os.ftruncate(self.fd, window_start(number + 1))
+            except OSError as error:
+                raise no_memory(error, WHAT, window_bytes(number)) from error
 
     def close(self) -> None:
         """Opens no further window; those that are open stay for whoever looks at them. Idempotent."""
