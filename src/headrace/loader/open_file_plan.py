@@ -1,10 +1,11 @@
-"""Whether the open files that a configuration needs are allowed: a pure decision."""
+"""Whether the open files that a configuration needs are allowed: a pure decision, and its facts for one case."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headrace._base.open_files import MOST_FILES, PART_OF_LIMIT
+from headrace._base.machine import Machine
+from headrace._base.open_files import MOST_FILES, PART_OF_LIMIT, num_open_files
 from headrace._base.units import count
 from headrace.errors import OpenFilesError
 
@@ -54,14 +55,16 @@ def plan_open_files(
     limit = needed if hard is None else min(needed, hard)
     raise_to = limit if limit > soft else None
     at_once = min(num_files, limit // PART_OF_LIMIT)
-    taken = num_open + min(OF_THE_PROGRAM, limit // 8) + 2 * at_once  # some are read, as many are kept for later
+    taken = num_open + of_others(limit, num_files)
     possible = max(0, min(num_processes, (limit - taken - OF_ALL_WORKERS) // OF_A_WORKER))
     if possible < min(fewest_processes, num_processes):
         raise OpenFilesError(
             f"{count(fewest_processes, 'worker process', 'worker processes')} cannot be had: too few files may be open",
             got=f"a limit of {limit}, {num_open} of which are open already",
-            accepted=f"a limit of {taken + of_processes(fewest_processes)} or more",
-            remedy='Raise the limit (ulimit -n), close what is not needed, or use engine="threads".',
+            accepted=f"a limit of {least_limit(fewest_processes, num_files, num_open)} or more: {OF_A_WORKER} for each "
+            f"worker (its socket, its process, its memory in up to four pieces, its start), {OF_ALL_WORKERS} for what "
+            "all of them share (pipes, tasks, the dataset), the rest for the program and its files",
+            remedy='Raise the limit (ulimit -n), close what is not needed, or use num_workers=0 or engine="threads".',
         )
     changes = []
     if raise_to is not None:
@@ -72,6 +75,29 @@ def plan_open_files(
         changes.append(f"{max(1, at_once):,} files at a time instead of {num_files:,}")
     full = f"{needed:,} would be needed, {limit:,} are allowed" if limit < needed else f"{needed:,} are needed"
     return OpenFilePlan(num_processes=possible, raise_to=raise_to, choice=", ".join(changes), reason=full)
+
+
+def of_others(limit: int, num_files: int) -> int:
+    """Descriptors for the program and for files of the dataset: some are read, as many are kept for later."""
+    return min(OF_THE_PROGRAM, limit // 8) + 2 * min(num_files, limit // PART_OF_LIMIT)
+
+
+def least_limit(num_processes: int, num_files: int, num_open: int) -> int:
+    """The lowest limit with which so many worker processes can be had."""
+    limit = num_open + of_processes(num_processes)
+    while num_open + of_others(limit, num_files) + of_processes(num_processes) > limit:
+        limit += 1
+    return limit
+
+
+def lack_of_files(num_files: int, machine: Machine) -> str | None:
+    """Why not even one worker process can be had beside these files; None where one can."""
+    num_open, soft, hard = num_open_files(), machine.open_files_soft, machine.open_files_hard
+    try:
+        plan_open_files(1, num_files, num_open=num_open, soft=soft, hard=hard)
+    except OpenFilesError as error:
+        return f"there is no room for a worker process: {error.got}, accepted: {error.accepted} (ulimit -n)"
+    return None
 
 
 def of_processes(num_processes: int) -> int:

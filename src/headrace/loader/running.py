@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from headrace._base.machine import read_machine
 from headrace._base.open_files import raise_open_file_limit
 from headrace.contracts import Step
 from headrace.engine import (
@@ -22,10 +23,11 @@ from headrace.engine import (
 )
 from headrace.loader.composition import Composition
 from headrace.loader.confinement import apart, confined
-from headrace.loader.engine_choice import EngineChoice, PythonPart, choose_engine, without_processes
-from headrace.loader.fit import Fit
+from headrace.loader.engine_choice import EngineChoice, PythonPart, callers, choose_engine, without_processes
+from headrace.loader.fit import Fit, num_files
 from headrace.loader.gil_share import MOST_SAMPLES, measure_gil_share
 from headrace.loader.made import Made
+from headrace.loader.open_file_plan import lack_of_files
 from headrace.loader.outline import outline_of
 from headrace.loader.streams.build import make_stream_engine
 from headrace.loader.streams.duplicates import Claim
@@ -113,7 +115,7 @@ def make_processes(composition: Composition, workers: WorkerDecision, stats: Sta
 
 
 def settled(choice: EngineChoice, composition: Composition) -> EngineChoice:
-    """A choice that can be carried out: the caller where processes would be best and cannot be sent the dataset.
+    """A choice that can be carried out: the caller where there can be no processes, or none with this dataset.
 
     Args:
         choice: What would be best.
@@ -123,6 +125,9 @@ def settled(choice: EngineChoice, composition: Composition) -> EngineChoice:
     is_ours = options.engine == "auto" and options.worker_init_fn is None and composition.streams is None
     if choice.kind != "processes" or not is_ours:
         return choice
+    lack = lack_of_files(num_files(composition), read_machine()) if choice.workers.is_automatic else None
+    if lack is not None:
+        return replace(choice, kind="caller", reason=f"{choice.reason}; but {lack}", workers=callers(choice.workers))
     objection = make_processes(composition, choice.workers, Stats()).objection()
     return choice if objection is None else without_processes(choice, objection)
 

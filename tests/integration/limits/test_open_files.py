@@ -140,3 +140,46 @@ def test_not_even_one_worker_fits_and_that_is_told_before_the_start():
     said = output_of(run_limited(OF_NONE, open_files=(64, 64)))
     assert "1 worker process cannot be had: too few files may be open; got a limit of 64" in said
     assert "ulimit -n" in said
+
+
+OF_STREAMS = """
+import random, sys
+from contextlib import closing
+import torch
+import headrace as hr
+from headrace.errors import OpenFilesError
+class Numbers(torch.utils.data.IterableDataset):
+    def __iter__(self):
+        return iter(range(10))
+class Drawing(torch.utils.data.Dataset):
+    def __len__(self):
+        return 10
+    def __getitem__(self, index):
+        return index + 0 * int(torch.randint(10, ()))
+def draw(batch):
+    return batch + int(random.random())
+def batches(dataset, **options):
+    with closing(hr.DataLoader(dataset, 4, **options)) as loader:
+        print(loader.explain().replace("\\n", " "))
+        return [batch.tolist() for batch in loader]
+expected = [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+assert batches(Numbers()) == expected
+assert batches(Drawing(), batch_transform=draw) == expected
+for options in ({"num_workers": 1}, {"engine": "processes"}):
+    try:
+        batches(Numbers(), **options)
+    except OpenFilesError as error:
+        print("refused:", error)
+"""
+
+
+def test_without_room_for_a_worker_process_the_caller_makes_what_it_would_have_made_unless_workers_are_asked_for():
+    said = output_of(run_limited(OF_STREAMS, open_files=(20, 20))).splitlines()
+    assert len(said) == 4
+    for one in said[:2]:
+        assert "there is no room for a worker process: a limit of 20" in one
+    for one in said[2:]:
+        assert one.startswith("refused: 1 worker process cannot be had: too few files may be open; got a limit of 20, ")
+        assert "8 for each worker (its socket" in one
+        assert "16 for what all of them share" in one
+        assert "ulimit -n" in one

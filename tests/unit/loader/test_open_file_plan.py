@@ -1,7 +1,7 @@
 import pytest
 
 from headrace.errors import OpenFilesError
-from headrace.loader.open_file_plan import OF_A_WORKER, plan_open_files
+from headrace.loader.open_file_plan import OF_A_WORKER, least_limit, plan_open_files
 
 
 def plan(processes=0, files=0, **limits):
@@ -42,6 +42,18 @@ def test_not_even_one_worker():
     with pytest.raises(OpenFilesError, match="ulimit -n") as caught:
         plan(2, 0, soft=64, hard=64, num_open=40)
     assert "40 of which are open already" in str(caught.value)
+    assert "a limit of 73 or more: 8 for each worker" in str(caught.value)
+
+
+@pytest.mark.parametrize("num_files", [0, 1, 7, 300])
+@pytest.mark.parametrize("fewest", [1, 3])
+@pytest.mark.parametrize("num_open", [3, 40, 200])
+def test_the_limit_that_would_be_accepted_is_the_lowest_that_is(num_files, fewest, num_open):
+    limit = least_limit(fewest, num_files, num_open)
+    facts = {"fewest_processes": fewest, "num_open": num_open}
+    assert plan(fewest, num_files, soft=limit, hard=limit, **facts).num_processes == fewest
+    with pytest.raises(OpenFilesError, match=rf"a limit of {limit} or more"):
+        plan(fewest, num_files, soft=limit - 1, hard=limit - 1, **facts)
 
 
 @pytest.mark.parametrize("limit", range(64, 600, 37))

@@ -7,12 +7,13 @@ from typing import Any
 
 from torch.utils.data import IterDataPipe
 
-from headrace._base.machine import read_machine
+from headrace._base.machine import Machine, read_machine
 from headrace.errors import OptionError
 from headrace.loader.composition import Composition
 from headrace.loader.inner_threads import decide_inner_threads
 from headrace.loader.made import BatchSizes
 from headrace.loader.memory import decide_memory
+from headrace.loader.open_file_plan import lack_of_files
 from headrace.loader.options import LoaderOptions, resolve_tail
 from headrace.loader.streams.data_pipes import shuffled
 from headrace.loader.streams.lengths import Lengths
@@ -56,7 +57,7 @@ def compose_streams(dataset: Any, options: LoaderOptions, topology: Topology) ->
     """Decides streams, engine, workers and memory."""
     dataset = shuffled(dataset, options.shuffle)
     machine = read_machine()
-    plan, workers = _plan(dataset, options, topology, machine.usable_cpus)
+    plan, workers = _plan(dataset, options, topology, machine)
     name = fingerprint({"kind": "stream", "type": type(dataset).__qualname__})
     return Composition(
         options=options,
@@ -88,12 +89,12 @@ def compose_streams(dataset: Any, options: LoaderOptions, topology: Topology) ->
 
 
 def _plan(
-    dataset: Any, options: LoaderOptions, topology: Topology, num_cpus: float
+    dataset: Any, options: LoaderOptions, topology: Topology, machine: Machine
 ) -> tuple[StreamPlan, WorkerDecision]:
     def decide(num_workers: Any) -> WorkerDecision:
         return decide_workers(
             num_workers,
-            num_cpus=num_cpus,
+            num_cpus=machine.usable_cpus,
             local_world_size=topology.local_world_size,
             prefetch_factor=options.prefetch_factor,
         )
@@ -105,7 +106,7 @@ def _plan(
         num_workers,
         is_automatic=is_automatic,
         splits=splits,
-        travels=not is_automatic or options.engine == "threads" or can_travel(dataset),
+        objection=_objection(dataset, machine) if is_automatic and options.engine == "auto" else None,
     )
     tail = resolve_tail(options.tail, drop_last=options.drop_last, world_size=topology.world_size)
     plan = StreamPlan(
@@ -122,3 +123,10 @@ def _plan(
         world_size=topology.world_size,
     )
     return plan, decide(0 if readers.engine == "caller" else readers.num_streams)
+
+
+def _objection(dataset: Any, machine: Machine) -> str | None:
+    """Why there can be no worker process for a dataset; None where there can."""
+    if not can_travel(dataset):
+        return "the dataset cannot be sent to a worker process"
+    return lack_of_files(0, machine)

@@ -61,7 +61,7 @@ def choose_readers(
     *,
     is_automatic: bool,
     splits: bool,
-    travels: bool,
+    objection: str | None,
 ) -> Readers:
     """The streams of a rank and their engine.
 
@@ -70,13 +70,12 @@ def choose_readers(
         num_workers: Workers, as asked or as the CPUs say.
         is_automatic: Whether nobody asked for a number of workers.
         splits: Whether the dataset has `shard`.
-        travels: Whether the dataset can be sent to worker processes.
+        objection: Why there can be no worker processes; None where there can.
     """
     if num_workers == 0:
         return Readers(num_streams=1, reason="num_workers=0", engine="caller", why_engine="num_workers=0")
-    if asked == "auto" and is_automatic and not travels:
-        reason = "the dataset cannot be sent to a worker process"
-        return Readers(num_streams=1, reason=reason, engine="caller", why_engine=reason)
+    if asked == "auto" and is_automatic and objection is not None:
+        return Readers(num_streams=1, reason=objection, engine="caller", why_engine=objection)
     if asked == "threads":
         reason = SHARD_REASON if splits else "threads cannot tell a dataset which of several they are"
         num_streams = num_workers if splits else 1

@@ -27,7 +27,8 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_readers(case):
     asked, num_workers, is_automatic, splits, travels = case
-    found = choose_readers(asked, num_workers, is_automatic=is_automatic, splits=splits, travels=travels)
+    objection = None if travels else "it has a lock"
+    found = choose_readers(asked, num_workers, is_automatic=is_automatic, splits=splits, objection=objection)
     assert (found.num_streams, found.engine) == CASES[case]
     assert found.reason
     assert found.why_engine
