@@ -55,6 +55,8 @@ class PythonPart:
     """Samples of an epoch on this rank."""
     makes_samples: bool
     """Whether it makes whole samples, rather than a part of what the native kernel has begun."""
+    has_timeout: bool = False
+    """Whether the user has set a time within which a batch must come. Nothing is measured then: a sample may hang."""
     confined: str | None = None
     """Why it must not run in several threads at once, as far as can be seen."""
     rooted: str | None = None
@@ -86,11 +88,25 @@ def choose_engine(
     return EngineChoice(kind=kind, reason=reason, workers=workers)
 
 
-def without_processes(choice: EngineChoice, objection: OptionError) -> EngineChoice:
-    """The caller's thread in the place of processes that the dataset cannot be sent to: nothing there is shared."""
-    place = objection.where.get("at")
-    reason = f"{choice.reason}; but {place or 'the dataset'} cannot be sent to worker processes: {objection.got}"
+def without_processes(choice: EngineChoice, why: str, *, has_timeout: bool) -> EngineChoice:
+    """The caller's thread in the place of processes that cannot be had: nothing there is shared.
+
+    Args:
+        choice: What would be best.
+        why: Why there can be no processes.
+        has_timeout: Whether batches must come within a time: then one thread makes them, which the caller can leave.
+    """
+    reason = f"{choice.reason}; but {why}"
+    if has_timeout:
+        one = replace(choice.workers, num_workers=1, num_io_threads=1)
+        return EngineChoice(kind="threads", reason=f"{reason}: one thread, for the timeout", workers=one)
     return EngineChoice(kind="caller", reason=reason, workers=callers(choice.workers))
+
+
+def not_sent(objection: OptionError) -> str:
+    """Why the dataset cannot be sent to worker processes, in words."""
+    place = objection.where.get("at")
+    return f"{place or 'the dataset'} cannot be sent to worker processes: {objection.got}"
 
 
 def callers(workers: WorkerDecision) -> WorkerDecision:
@@ -113,6 +129,8 @@ def _kind_of_python(python: PythonPart, workers: WorkerDecision, batch_size: int
         return "processes", "worker_init_fn is for worker processes"
     if python.draws_globally is not None:
         return "processes", f"{python.draws_globally} draws from global generators, which only a process has for itself"
+    if python.has_timeout:
+        return "processes", "timeout= is set, and only a process can be ended in the midst of a sample"
     if python.rooted is not None or python.confined is not None:
         return _kind_of_confined(python, workers)
     if python.measured is None:

@@ -23,7 +23,7 @@ from headrace.engine import (
 )
 from headrace.loader.composition import Composition
 from headrace.loader.confinement import apart, confined
-from headrace.loader.engine_choice import EngineChoice, PythonPart, callers, choose_engine, without_processes
+from headrace.loader.engine_choice import EngineChoice, PythonPart, choose_engine, not_sent, without_processes
 from headrace.loader.fit import Fit, num_files
 from headrace.loader.gil_share import MOST_SAMPLES, measure_gil_share
 from headrace.loader.made import Made
@@ -126,10 +126,10 @@ def settled(choice: EngineChoice, composition: Composition) -> EngineChoice:
     if choice.kind != "processes" or not is_ours:
         return choice
     lack = lack_of_files(num_files(composition), read_machine()) if choice.workers.is_automatic else None
-    if lack is not None:
-        return replace(choice, kind="caller", reason=f"{choice.reason}; but {lack}", workers=callers(choice.workers))
-    objection = make_processes(composition, choice.workers, Stats()).objection()
-    return choice if objection is None else without_processes(choice, objection)
+    if lack is None:
+        objection = make_processes(composition, choice.workers, Stats()).objection()
+        lack = None if objection is None else not_sent(objection)
+    return choice if lack is None else without_processes(choice, lack, has_timeout=bool(options.timeout_s))
 
 
 def decide_engine(composition: Composition) -> EngineChoice:
@@ -150,6 +150,7 @@ def decide_engine(composition: Composition) -> EngineChoice:
 def python_part(composition: Composition) -> PythonPart | None:
     """What Python does; None where the kernel does everything."""
     starts_workers = composition.options.worker_init_fn is not None
+    has_timeout = bool(composition.options.timeout_s)
     draws = composition.global_draw or composition.batch_draw
     if composition.is_fused and not starts_workers and draws is None:
         return None
@@ -158,7 +159,8 @@ def python_part(composition: Composition) -> PythonPart | None:
         draws_globally=draws,
         num_samples=composition.num_samples // composition.topology.world_size,
         makes_samples=composition.resolved is None,
-        **({"measured": None} if draws is not None or starts_workers else look(composition)),
+        has_timeout=has_timeout,
+        **({"measured": None} if draws is not None or starts_workers or has_timeout else look(composition)),
     )
 
 

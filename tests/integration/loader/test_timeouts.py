@@ -7,7 +7,7 @@ import time
 from contextlib import closing
 
 import pytest
-from torch.utils.data import Dataset
+from torch.utils.data import Dataset, IterableDataset
 
 import headrace as hr
 from headrace.errors import BatchTimeoutError, LoaderClosedError, WorkerError
@@ -91,3 +91,54 @@ def test_a_slow_consumer_is_not_late():
         for batch in loader:
             assert len(batch) == 2
             time.sleep(1.3)
+
+
+class Locked(Gate):
+    """Cannot be sent to another process."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.lock = threading.Lock()
+
+
+class GateStream(IterableDataset):
+    """The same, iterated over."""
+
+    def __init__(self, gate):
+        self.gate = gate
+
+    def __iter__(self):
+        return (self.gate[index] for index in range(self.gate.num))
+
+
+@pytest.mark.parametrize("kind", [Gate, Locked])
+@pytest.mark.parametrize("as_stream", [False, True], ids=["map", "stream"])
+def test_a_dataset_that_hangs_at_its_first_sample_is_late_with_automatic_settings_too(kind, as_stream, tmp_path):
+    gate = kind(6, 0, tmp_path / "open")
+    with closing(hr.DataLoader(GateStream(gate) if as_stream else gate, 2, timeout=1)) as loader:
+        iterator = iter(loader)
+        with pytest.raises(BatchTimeoutError, match=r"after 1 seconds.*step=0"):
+            next(iterator)
+        with pytest.raises(LoaderClosedError):
+            next(iterator)
+        assert loader.step == 0
+        (tmp_path / "open").touch()
+        assert [batch.tolist() for batch in loader] == [[0, 1], [2, 3], [4, 5]]
+
+
+@pytest.mark.parametrize("engine", ["threads", "processes"])
+def test_nothing_is_made_before_the_time_begins(engine, tmp_path):
+    gate = Gate(6, 0, tmp_path / "open")
+    with closing(hr.DataLoader(gate, 2, timeout=1, engine=engine)) as loader:
+        iterator = iter(loader)
+        with pytest.raises(BatchTimeoutError):
+            next(iterator)
+        (tmp_path / "open").touch()
+
+
+def test_what_keeps_the_time_is_told(tmp_path):
+    (tmp_path / "open").touch()
+    with closing(hr.DataLoader(Gate(6, 0, tmp_path / "open"), 2, timeout=1)) as loader:
+        assert "timeout= is set" in loader.explain()
+    with closing(hr.DataLoader(Locked(6, 0, tmp_path / "open"), 2, timeout=1)) as loader:
+        assert "one thread, for the timeout" in " ".join(loader.explain().split())

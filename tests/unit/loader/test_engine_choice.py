@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from headrace.loader.engine_choice import PythonPart, choose_engine
+from headrace.loader.engine_choice import PythonPart, choose_engine, without_processes
 from headrace.loader.gil_share import GilShare, gil_share, measure_gil_share
 from headrace.loader.workers import decide_workers
 
@@ -208,3 +208,20 @@ def test_what_a_sample_raises_comes_out_and_the_ticker_ends():
 
     with pytest.raises(KeyError):
         measure_gil_share(fail)
+
+
+def test_a_timeout_goes_to_processes_which_can_be_ended():
+    chosen = choice(has_timeout=True, measured={"sample_s": 0.0})
+    assert chosen.kind == "processes"
+    assert "timeout= is set" in chosen.reason
+    assert choice("threads", has_timeout=True).kind == "threads"
+    assert choice(has_timeout=True, num_workers=0).kind == "caller"
+
+
+def test_where_there_can_be_no_processes_the_caller_works_or_one_thread_where_there_is_a_timeout():
+    chosen = choice()
+    alone = without_processes(chosen, "it has a lock", has_timeout=False)
+    assert (alone.kind, alone.workers.num_workers) == ("caller", 0)
+    leavable = without_processes(chosen, "it has a lock", has_timeout=True)
+    assert (leavable.kind, leavable.workers.num_workers) == ("threads", 1)
+    assert all("it has a lock" in one.reason and chosen.reason in one.reason for one in (alone, leavable))

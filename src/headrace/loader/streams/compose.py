@@ -107,6 +107,7 @@ def _plan(
         is_automatic=is_automatic,
         splits=splits,
         objection=_objection(dataset, machine) if is_automatic and options.engine == "auto" else None,
+        has_timeout=bool(options.timeout_s),
     )
     tail = resolve_tail(options.tail, drop_last=options.drop_last, world_size=topology.world_size)
     plan = StreamPlan(

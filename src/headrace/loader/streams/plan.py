@@ -62,6 +62,7 @@ def choose_readers(
     is_automatic: bool,
     splits: bool,
     objection: str | None,
+    has_timeout: bool = False,
 ) -> Readers:
     """The streams of a rank and their engine.
 
@@ -71,11 +72,13 @@ def choose_readers(
         is_automatic: Whether nobody asked for a number of workers.
         splits: Whether the dataset has `shard`.
         objection: Why there can be no worker processes; None where there can.
+        has_timeout: Whether batches must come within a time, so that the caller cannot make them himself.
     """
     if num_workers == 0:
         return Readers(num_streams=1, reason="num_workers=0", engine="caller", why_engine="num_workers=0")
     if asked == "auto" and is_automatic and objection is not None:
-        return Readers(num_streams=1, reason=objection, engine="caller", why_engine=objection)
+        kind: EngineKind = "threads" if has_timeout else "caller"
+        return Readers(num_streams=1, reason=objection, engine=kind, why_engine=objection)
     if asked == "threads":
         reason = SHARD_REASON if splits else "threads cannot tell a dataset which of several they are"
         num_streams = num_workers if splits else 1
