@@ -241,6 +241,13 @@ class ImageLimits:
     """Memory of one decoder beside the pixels."""
 
 
+RAISE_LIMITS = (
+    "If the image is real, raise the limit: limits=headrace.contracts.ImageLimits(pixels=..., scans=..., "
+    "decoder_bytes=...) of ShardDataset and FileDataset"
+)
+"""What to do about an image beyond `ImageLimits`."""
+
+
 class DecodeImage(Protocol):
     """Decodes one image of any format to a PIL image of mode RGB; raises a `DecodeError`."""
 

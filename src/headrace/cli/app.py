@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import sys
 from dataclasses import dataclass
 from importlib import import_module
@@ -12,9 +13,15 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from headrace import __version__
-from headrace.cli.guard import guarded
+from headrace.cli.exit_codes import ExitCode
+from headrace.cli.guard import as_dict, guarded
 
 EPILOG = "Every command has a --help with examples. Exit codes: 0 ok, 1 faults found, 2 usage, 3 bad input, 4 storage."
+
+
+USAGE_ERROR: Any = typer.BadParameter.__base__
+"""click's `UsageError`, of whichever click this typer brings along."""
+WANTS_JSON = "headrace.wants_json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,11 +51,30 @@ COMMANDS = {
 
 
 class LazyGroup(TyperGroup):
-    """Lists the commands from the table and loads one when it is called."""
+    """Lists the commands from the table and loads one when it is called.
+
+    Arguments that cannot be read end it before a command is there that could tell: with `--json` among them, the error
+    is a JSON object on standard output, as all others are.
+    """
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.commands = {name: TyperCommand(name, help=entry.summary) for name, entry in COMMANDS.items()}
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Notes whether a machine reads the result."""
+        ctx.meta[WANTS_JSON] = "--json" in args
+        return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Runs the command that is called."""
+        try:
+            return super().invoke(ctx)
+        except USAGE_ERROR as error:
+            if ctx.meta[WANTS_JSON]:
+                found = {"error": as_dict(error, error.format_message()), "exit_code": int(ExitCode.USAGE)}
+                typer.echo(json.dumps(found))
+            raise
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Names in the order of the table, which is the order of first use."""

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-from headrace.contracts import Exif, ImageLimits
+from headrace.contracts import RAISE_LIMITS, Exif, ImageLimits
 from headrace.errors import CorruptImageError, DecodeError, ImageLimitError, UnsupportedImageError, WriteError
 
 REFUSED_FORMATS = frozenset({"EPS"})
@@ -101,7 +101,7 @@ def open_header(data: bytes | memoryview) -> Image.Image:
     except Image.DecompressionBombError as error:
         raise ImageLimitError(
             f"the header claims more pixels than Pillow accepts: {error}",
-            remedy="Raise PIL.Image.MAX_IMAGE_PIXELS (and the `pixels` limit) if the image is real.",
+            remedy=f"Raise PIL.Image.MAX_IMAGE_PIXELS too. {RAISE_LIMITS}",
         ) from error
     except Exception as error:  # Pillow's plugins raise any kind on damaged bytes
         raise CorruptImageError(f"the image header is damaged: {error}", got=f"{len(data)} bytes") from error
@@ -130,6 +130,7 @@ def check_limits(image: Image.Image, data: bytes | memoryview, limits: ImageLimi
                 "a progressive JPEG of too many scans",
                 got=f"{num_scans} scans",
                 accepted=f"at most {limits.scans} (the `scans` limit)",
+                remedy=RAISE_LIMITS,
             )
 
 
@@ -139,7 +140,7 @@ def over_pixel_limit(image: Image.Image, limits: ImageLimits) -> ImageLimitError
         "an image of too many pixels was refused before memory was taken for it",
         got=f"{image.width} x {image.height} = {image.width * image.height} pixels",
         accepted=f"at most {limits.pixels} (the `pixels` limit)",
-        remedy="Raise the limit if the image is real.",
+        remedy=RAISE_LIMITS,
     )
 
 

@@ -14,6 +14,7 @@ from headrace.datasets.image_folder import SHAPE, folder_source, folder_transfor
 from headrace.datasets.shard_dataset import ShardDataset
 from headrace.datasets.source_dataset import SourceDataset
 from headrace.datasets.views import JoinedSource, SelectedSource
+from headrace.errors import HeadraceError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +28,8 @@ class Resolved:
     on_error: OnError = "raise"
     allow_pickle: tuple[str, ...] = ()
     limits: ImageLimits = field(default_factory=ImageLimits)
+    faults: tuple[HeadraceError, ...] = ()
+    """What is left out of the dataset because its shard is damaged."""
     sharded: bool = False
     """Whether its order may follow shards (`shuffle=True` means windows)."""
 
@@ -56,6 +59,7 @@ def _own(dataset: SourceDataset) -> Resolved:
         on_error=dataset.on_error,
         allow_pickle=dataset.allow_pickle,
         limits=dataset.limits,
+        faults=dataset.faults if isinstance(dataset, ShardDataset) else (),
         sharded=isinstance(dataset, ShardDataset),
     )
 
@@ -67,7 +71,8 @@ def _join(parts: list[Resolved | str]) -> Resolved | str:
         return f"a ConcatDataset with a part that only Python knows: {reason}"
     first = known[0]
     for part in known[1:]:
-        if replace(part, source=first.source, sharded=first.sharded) != first:
+        if replace(part, source=first.source, sharded=first.sharded, faults=first.faults) != first:
             return "a ConcatDataset whose parts differ in fields, transform or policy"
     joined = JoinedSource([part.source for part in known])
-    return replace(first, source=joined, sharded=all(part.sharded for part in known))
+    faults = tuple(fault for part in known for fault in part.faults)
+    return replace(first, source=joined, sharded=all(part.sharded for part in known), faults=faults)

@@ -29,7 +29,8 @@ class ShardDataset(SourceDataset):
             callables by field.
         missing: What happens where a sample lacks a field: "raise", "skip" (the row repeats a good one and is marked),
             "none" (None in its place).
-        on_error: "skip" also keeps the whole samples before the fault of a damaged shard, and counts the rest.
+        on_error: "skip" also keeps the whole samples before the fault of a damaged shard; `faults` says what was left
+            out.
         allow_pickle: Extensions whose decoding may run code, such as ("pkl",).
         limits: Limits that images are checked against before memory is taken.
 
@@ -56,6 +57,10 @@ class ShardDataset(SourceDataset):
         self.classes = names_of_labels(shape, self.index.class_names)
         """Class names in the order of their labels: those that the label field is given, otherwise those of the dataset
         index; None where neither has any."""
+        self.faults = tuple(fault.error for fault in self.index.faults)
+        """What was found, and left out, with `on_error="skip"` while shards were indexed: an error for each fault. A
+        shard that the dataset index lists as whole is looked at when it is first read: its faults are samples that the
+        loader skips and counts."""
         super().__init__(
             ShardSource(self.index, shape),
             shape,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -64,23 +65,25 @@ class SourceDataset(Dataset[Any]):
         return self._num_samples
 
     def __getitem__(self, index: int) -> Any:
-        """One sample, transformed.
+        """One sample, transformed. A negative index counts from the end.
 
         Random transforms follow torch's generator here; inside of a dataset that a headrace loader iterates, they
         follow `headrace.rng()`.
 
         Raises:
             IndexError: There is no such sample.
+            TypeError: The index is no integer.
             SampleError: Its content is faulty.
         """
-        return self.__getitems__([index])[0]
+        return self.__getitems__([operator.index(index)])[0]
 
     def __getitems__(self, indices: Sequence[int]) -> list[Any]:
         """Several samples at once, as torch's own loader asks for them."""
         ids = np.asarray(indices, dtype=np.int64)
         ids = np.where(ids < 0, ids + len(self), ids)
         if len(ids) and not (ids.min() >= 0 and ids.max() < len(self)):
-            raise IndexError(f"sample {', '.join(map(str, indices))} is out of range: there are {len(self):,}")
+            wrong = next(index for index, row in zip(indices, ids, strict=True) if not 0 <= row < len(self))
+            raise IndexError(f"sample {wrong} is out of range: there are {len(self):,}")
         context = BatchContext(
             keys=draw_keys(len(ids)),
             allocate=np.empty,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import sys
 import time
@@ -48,6 +49,20 @@ class Arrivals:
             self.early[arrived.position] = arrived
         self.next_position += 1
         return arrival
+
+    def num_ready(self) -> int:
+        """How many batches could be taken now, one after another, without a wait.
+
+        For the taker alone.
+        """
+        with contextlib.suppress(queue.Empty):
+            while (arrived := self.queue.get_nowait()) is not None:
+                self.early[arrived.position] = arrived
+            self.queue.put(None)  # `take` is to be woken, not this
+        end = self.next_position
+        while isinstance(self.early.get(end), Passage):
+            end += 1
+        return end - self.next_position
 
     def num_waiting(self) -> int:
         """How many have arrived and were not taken."""

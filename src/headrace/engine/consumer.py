@@ -53,17 +53,21 @@ class Consumer:
         """Waits for the arrival whose turn it is."""
         if self.finished:
             raise StopIteration
-        arrival, patience = None, Patience(self.flight)
+        arrival, num_ready, patience = None, None, Patience(self.flight)
         while arrival is None:
             closed = self.flight.lifetime.closed
             if closed is not None:
                 raise closed_error(closed)
             try:
                 patience.check()
+                if num_ready is None:
+                    num_ready = self.flight.arrivals.num_ready()
                 arrival = self.flight.arrivals.take(patience.until_s)
             except BaseException:  # Ctrl-C: must be prompt, and perhaps nobody comes back to close this
                 self.flight.abandon()
                 raise
+        if isinstance(arrival, Passage):
+            self.flight.recorder.fill("ready", num_ready or 0, self.flight.options.max_in_flight)
         return arrival
 
     def finish(self, ending: Ending) -> NoReturn:

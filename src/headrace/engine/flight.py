@@ -288,7 +288,6 @@ class Flight:
         """
         started_s = time.perf_counter()
         self.aboard.pop(passage.position, None)
-        self.recorder.fill("ready", self.arrivals.num_waiting(), self.options.max_in_flight)
         self.account.give(passage.charged_bytes)
         self.make_way(worn)
         busy_s, size_bytes = time.perf_counter() - started_s, passage.memory.size_bytes

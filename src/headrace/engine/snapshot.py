@@ -47,7 +47,7 @@ class QueueStats:
     capacity: int
     """How many it could have held at the last look."""
     empty_share: float
-    """Share of the looks that found it empty."""
+    """Share of the looks that found it empty, so that the training loop had to wait."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +70,7 @@ class StatsSnapshot:
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join((row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:]))).rstrip() for row in rows]
         lines += [
-            f"queue {name}: {queue.mean:.1f} of {queue.capacity} on average, {queue.empty_share:.0%} of the time empty"
+            f"queue {name}: {queue.mean:.1f} of {queue.capacity} on average, empty {queue.empty_share:.0%} of the times"
             for name, queue in self.queues.items()
         ]
         if self.counts:

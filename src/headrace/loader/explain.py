@@ -5,6 +5,7 @@ from __future__ import annotations
 from headrace._base.units import count, format_bytes
 from headrace.datasets.file_source import FileSource
 from headrace.datasets.plan import SamplePlan
+from headrace.errors import printable
 from headrace.loader.composition import Composition
 from headrace.loader.engine_choice import EngineChoice
 from headrace.loader.fit import Fit
@@ -45,7 +46,7 @@ def explain(composition: Composition, engine: EngineChoice, fit: Fit, lists: str
 
 
 def _ordered(composition: Composition, epoch: int) -> list[tuple[str, str, str]]:
-    return [_dataset(composition), _order(composition, epoch)]
+    return [_dataset(composition), *_damaged(composition), _order(composition, epoch)]
 
 
 def _dataset(composition: Composition) -> tuple[str, str, str]:
@@ -61,6 +62,18 @@ def _dataset(composition: Composition) -> tuple[str, str, str]:
     else:
         kind = "loose files" if isinstance(layout_of.source, FileSource) else "of a selection"
     return "dataset", f"{num:,} samples", f"{kind}; bytes are fetched by the batch"
+
+
+def _damaged(composition: Composition) -> list[tuple[str, str, str]]:
+    """What is missing in the dataset because shards are damaged."""
+    faults = composition.resolved.faults if composition.resolved is not None else ()
+    if not faults:
+        return []
+    places = ", ".join(f"{name}={printable(str(value))}" for name, value in faults[0].where.items())
+    choice = (
+        f"{count(len(faults), 'fault')} in shards, what is behind is left out; the first: {faults[0].what} [{places}]"
+    )
+    return [("damaged", choice.replace("\n", "\\n"), 'on_error="skip"; dataset.faults has all of them')]
 
 
 def _order(composition: Composition, epoch: int) -> tuple[str, str, str]:

@@ -52,6 +52,8 @@ class Life:
         """The composed loader; at first use this rank is found out and everything is decided."""
         if self.run is None:
             composition = self.composed(detect_topology(self.topology))
+            if composition.resolved is not None and composition.resolved.faults:
+                self.stats.count("shard_faults", len(composition.resolved.faults))
             self.run = Run(composition, self.progress, self.stats, self.agreement)
         if self.unpickled is not None:
             # A copy starts where its original would have, perhaps on another number of ranks.

@@ -35,6 +35,11 @@ class Destination:
         return self.folder / f".{self.name}.pack.jsonl"
 
     @property
+    def index(self) -> Path:
+        """The dataset index."""
+        return self.folder / INDEX_NAME
+
+    @property
     def spool(self) -> Path:
         """Where shrunken images wait."""
         return self.folder / f".{self.name}.spool"
@@ -57,7 +62,7 @@ class Destination:
             sizes=np.array([entry.size_bytes for entry in finished], dtype=np.int64),
             fields=tuple(fields),
             extra={} if class_names is None else {CLASS_NAMES: list(class_names)},
-        ).save(self.folder / INDEX_NAME)
+        ).save(self.index)
 
     def sweep(self) -> None:
         """Removes the temporary files that a killed run has left."""
@@ -103,6 +108,7 @@ def claim(destination: Destination, journal: Journal, *, overwrite: bool) -> lis
             remedy="Pass --overwrite to replace them, or name another folder.",
         )
     with writing(destination.folder):
+        destination.index.unlink(missing_ok=True)  # first: it must not list shards that are gone
         for path in present:
             remove_shard(path)
         remove(destination.spool)

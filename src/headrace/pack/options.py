@@ -71,6 +71,8 @@ class PackOptions:
             )
         if self.samples_per_shard is not None and self.samples_per_shard < 1:
             raise OptionError("a shard needs a sample", got=self.samples_per_shard, accepted="1 or more")
+        if not 0 <= self.shuffle_seed < 1 << 64:
+            raise OptionError("shuffle_seed is out of range", got=self.shuffle_seed, accepted="0 to 2^64 - 1")
         if self.num_workers is not None and self.num_workers < 1:
             raise OptionError("packing needs a worker", got=self.num_workers, accepted="1 or more")
         if self.name is not None and (not self.name or "/" in self.name or self.name.startswith(".")):

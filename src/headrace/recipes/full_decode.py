@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace import _native
-from headrace.contracts import I64, U8, ByteColumn, DecodeImage, Recorder
+from headrace.contracts import I64, RAISE_LIMITS, U8, ByteColumn, DecodeImage, Recorder
 from headrace.errors import CorruptImageError, ImageLimitError, MissingFieldError, SampleError
 from headrace.recipes.recipe import ImageRecipe
 from headrace.recipes.tensors import pil_pixels
@@ -69,7 +69,7 @@ def refusal_of(status: int, message: str) -> SampleError | None:
     if status == _native.OVER_LIMIT:
         return ImageLimitError(
             f"this JPEG asks for more than the limits allow: {message}",
-            remedy="Raise the limit if the image is real.",
+            remedy=RAISE_LIMITS,
             stage="decode",
         )
     return None

@@ -12,7 +12,9 @@ from headrace._base.forks import renew_after_fork
 from headrace._base.open_files import OPEN_FILES
 from headrace.errors import OptionError, ShardChangedError, StorageError
 from headrace.shards.dataset_index import DatasetIndex
+from headrace.shards.index import ShardIndex
 from headrace.shards.open_shard import OpenShard
+from headrace.shards.shard_info import ShardInfo
 
 
 @dataclass(slots=True)
@@ -112,15 +114,9 @@ class OpenShards:
         except StorageError:
             close_all_idle()  # perhaps the program has too many files open
             opened = OpenShard.open(info.url, on_error=self.dataset.on_error)
-        if opened.index.num_samples != info.num_samples and not opened.index.faults:
+        if not opened.index.faults and (changed := change_of(opened.index, info)) is not None:
             opened.close()
-            raise ShardChangedError(
-                "a shard holds another number of samples than the dataset index says",
-                got=opened.index.num_samples,
-                accepted=info.num_samples,
-                remedy="Index the dataset anew (`headrace index`), or restore the shard",
-                shard=info.url,
-            )
+            raise changed
         return opened
 
     def _close_surplus(self) -> None:
@@ -138,6 +134,26 @@ class OpenShards:
             opened = self.places.pop(shard).shard
             if opened is not None:
                 opened.close()
+
+
+def change_of(index: ShardIndex, info: ShardInfo) -> ShardChangedError | None:
+    """The error of a shard that is another one than the dataset index lists, None where it is the same.
+
+    The number of samples alone would not tell: shards that are cut by number all hold the same one.
+    """
+    if index.num_samples != info.num_samples:
+        what, got, listed = "holds another number of samples", index.num_samples, info.num_samples
+    elif index.size_bytes != info.size_bytes:
+        what, got, listed = "has another size in bytes", index.size_bytes, info.size_bytes
+    else:
+        return None
+    return ShardChangedError(
+        f"a shard {what} than when the dataset was opened or indexed",
+        got=got,
+        accepted=listed,
+        remedy="Index the dataset anew (`headrace index`) and open it again, or restore the shard",
+        shard=info.url,
+    )
 
 
 ALL_SHARDS: weakref.WeakSet[OpenShards] = weakref.WeakSet()

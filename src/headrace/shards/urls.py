@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from headrace.errors import SourceError
+from headrace.errors import OptionError, SourceError
 
 Urls: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -33,13 +33,30 @@ def expand_urls(urls: Urls) -> list[str]:
 
     Raises:
         SourceError: A shard, folder or pattern that is not there or names nothing.
+        OptionError: No path and no sequence of paths.
     """
-    given = [urls] if isinstance(urls, str | os.PathLike) else list(urls)
+    given = list_of_paths(urls)
     if not given:
         raise SourceError("no shards are named", got=repr(urls), accepted=ACCEPTED)
     names = bounded(itertools.chain.from_iterable(expand_one(os.fspath(url)) for url in given), repr(urls))
     check_present(names)
     return names
+
+
+def list_of_paths(urls: object) -> list[str | os.PathLike[str]]:
+    """The entries of what a user gave.
+
+    Raises:
+        OptionError: No path and no sequence of paths.
+    """
+    if isinstance(urls, str | os.PathLike):
+        return [urls]
+    given = list(urls) if isinstance(urls, Iterable) and not isinstance(urls, bytes) else [urls]
+    paths = [one for one in given if isinstance(one, str | os.PathLike)]
+    if len(paths) < len(given):
+        wrong = next(one for one in given if not isinstance(one, str | os.PathLike))
+        raise OptionError("a shard is named by a path", got=repr(wrong), accepted=ACCEPTED)
+    return paths
 
 
 def expand_one(url: str) -> Iterator[str]:

@@ -75,6 +75,19 @@ def test_usage_errors_exit_with_2_and_touch_nothing(headrace, arguments, tmp_pat
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    "arguments", [["info"], ["pack", "a", "b", "--quality", "101"], ["try", "x", "--seconds", "often"], ["fry"]]
+)
+def test_machines_get_usage_errors_as_json_too(headrace, arguments, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    result = headrace(*arguments, "--json")
+    assert result.exit_code == 2
+    told = json.loads(result.stdout)
+    assert told["exit_code"] == 2
+    assert told["error"]["message"].split(".")[0] in result.stderr
+    assert not headrace(*arguments).stdout
+
+
 @pytest.mark.parametrize("command", ["info", "index", "verify", "bench", "try"])
 def test_what_is_not_there_exits_with_3_and_is_named(headrace, command, tmp_path):
     result = headrace(command, tmp_path / "gone.tar", "--json")

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from torch.utils.data import ConcatDataset, Subset
 from torchvision import tv_tensors
 from torchvision.transforms import v2
 
@@ -23,6 +24,7 @@ from headrace.errors import (
     ShardError,
     SourceError,
     TransformError,
+    TruncatedShardError,
     UnsafeFieldError,
 )
 
@@ -316,7 +318,41 @@ def test_a_damaged_shard_is_an_error_or_shortens_the_dataset(tmp_path, images):
         hr.ShardDataset(path, fields=("jpg", "cls"), transform={"jpg": CROP})
     dataset = hr.ShardDataset(path, fields=("jpg", "cls"), transform={"jpg": CROP}, on_error="skip")
     assert len(dataset) == 4
-    assert torch.cat([labels for _, labels in hr.DataLoader(dataset, 2, num_workers=2)]).tolist() == [0, 1, 2, 3]
+    loader = hr.DataLoader(dataset, 2, num_workers=2)
+    assert torch.cat([labels for _, labels in loader]).tolist() == [0, 1, 2, 3]
+    assert [type(fault) for fault in dataset.faults] == [TruncatedShardError]
+    told = loader.explain().splitlines()[1]
+    assert told.startswith("damaged")
+    assert "1 fault in shards" in told
+    assert "s-00.tar" in told
+    list(loader)
+    assert loader.stats().counts["shard_faults"] == 1
+
+
+def test_a_part_of_a_damaged_dataset_tells_its_faults_too(tmp_path, images):
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        write(tmp_path / name, [{"__key__": f"{name}{n}", "jpg": images[n], "cls": n} for n in range(6)])
+        (tmp_path / name / "index.json").unlink(missing_ok=True)
+        cut = (tmp_path / name / "s-00.tar").read_bytes()[:-2000]
+        (tmp_path / name / "s-00.tar").write_bytes(cut)
+    parts = [hr.ShardDataset(tmp_path / name, fields="cls", on_error="skip") for name in ("a", "b")]
+    for dataset, num in ((Subset(parts[0], [0, 1]), 1), (ConcatDataset(parts), 2)):
+        loader = hr.DataLoader(dataset, 2, num_workers=0)
+        list(loader)
+        assert loader.stats().counts["shard_faults"] == num
+        assert f"{num} fault" in loader.explain()
+    assert hr.ShardDataset(tmp_path / "a", fields="cls", on_error="skip").faults
+
+
+def test_an_index_is_an_integer(shards):
+    dataset = hr.ShardDataset(shards, fields="cls")
+    assert dataset[np.int64(-1)] == dataset[len(dataset) - 1]
+    for wrong in ("1", 1.5, slice(0, 2), None):
+        with pytest.raises(TypeError):
+            dataset[wrong]
+    with pytest.raises(IndexError, match=r"sample 5000 is out of range"):
+        dataset.__getitems__([0, 5000])
 
 
 def test_a_shard_that_shrinks_while_it_is_read_is_named(tmp_path, images):

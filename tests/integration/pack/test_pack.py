@@ -224,6 +224,30 @@ def test_shards_of_another_source_are_not_touched_unless_asked_for(small_tree, t
     assert len(members(folder)) == 600
 
 
+def test_an_interrupted_replacement_leaves_no_list_of_shards_that_are_gone(small_tree, tmp_path):
+    folder = tmp_path / "out"
+    pack(str(small_tree), str(folder), PackOptions(samples_per_shard=50))
+    options = PackOptions(samples_per_shard=100, overwrite=True)
+    with pytest.raises(KeyboardInterrupt):
+        pack(str(small_tree), str(folder), options, on_progress=interrupt_after(2))
+    assert not (folder / "index.json").exists()
+    pack(str(small_tree), str(folder), options)
+    assert [entry["url"] for entry in json.loads((folder / "index.json").read_text())["shardlist"]] == [
+        path.name for path in shards_of(folder)
+    ]
+
+
+@pytest.mark.parametrize("seed", [-1, 1 << 64])
+def test_a_seed_that_no_order_has_is_refused_before_anything_is_touched(small_tree, tmp_path, snapshot, seed):
+    folder = tmp_path / "out"
+    pack(str(small_tree), str(folder), PackOptions(samples_per_shard=50))
+    before = snapshot(folder)
+    with pytest.raises(OptionError, match="shuffle_seed"):
+        pack(str(small_tree), str(folder), PackOptions(shuffle_seed=seed, overwrite=True))
+    assert snapshot(folder) == before
+    pack(str(small_tree), str(folder), PackOptions(shuffle_seed=(1 << 64) - 1, overwrite=True))
+
+
 def test_shards_of_somebody_else_are_not_touched(small_tree, tmp_path):
     (tmp_path / "out").mkdir()
     foreign = tmp_path / "out" / "out-000000.tar"

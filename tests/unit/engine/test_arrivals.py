@@ -1,8 +1,13 @@
 import random
 import threading
 
+import numpy as np
+
+from headrace.contracts import Step
+from headrace.engine import Stats
 from headrace.engine.arrivals import Arrivals
-from headrace.engine.passage import Ending
+from headrace.engine.passage import Ending, Passage, StepMemory
+from headrace.engine.slots import SlotPool
 
 
 def test_any_order_becomes_the_right_order():
@@ -39,3 +44,30 @@ def test_a_wait_with_a_time_limit_goes_on_until_something_arrives(monkeypatch):
     arrivals = Arrivals()
     threading.Timer(0.03, arrivals.put, (Ending(0),)).start()
     assert arrivals.take().position == 0
+
+
+def passage(position):
+    step = Step(index=position, epoch=0, ids=np.arange(1), valid=np.ones(1, dtype=bool))
+    return Passage(position, step, StepMemory(SlotPool(), Stats()), 0)
+
+
+def test_ready_is_what_can_be_taken_without_a_wait():
+    arrivals = Arrivals()
+    assert arrivals.num_ready() == 0
+    for position in (1, 3, 2):
+        arrivals.put(passage(position))
+    assert arrivals.num_ready() == 0  # the first one is missing: the taker has to wait
+    arrivals.put(passage(0))
+    arrivals.put(Ending(4))
+    assert arrivals.num_ready() == 4  # the end is no batch
+    arrivals.wake()
+    assert arrivals.num_ready() == 4
+    assert [arrivals.take().position for _ in range(4)] == [0, 1, 2, 3]
+    assert arrivals.num_ready() == 0
+
+
+def test_looking_takes_no_wake_up_away():
+    arrivals = Arrivals()
+    arrivals.wake()
+    assert arrivals.num_ready() == 0
+    assert arrivals.take() is None

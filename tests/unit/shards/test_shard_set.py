@@ -122,6 +122,19 @@ class TestChangedShard:
         assert shards.num_open == 1
         shards.close()
 
+    def test_another_shard_of_as_many_samples_is_one_too(self, dataset: DatasetIndex, tmp_path: Path) -> None:
+        """Shards that are cut by number all hold the same one, so that their sizes have to tell them apart."""
+        size = (tmp_path / "x-03.tar").stat().st_size
+        replace_by = tar_of([*pairs(5)[:-1], ("k4.txt", b"x" * 20_000)])
+        (tmp_path / "x-03.tar").write_bytes(replace_by)
+        shards = ShardSet(dataset)
+        with pytest.raises(ShardChangedError, match=r"another size.*headrace index") as caught:
+            shards.fetch_ranges(np.array([15]), (("jpg",),))
+        assert caught.value.where["shard"] == str(tmp_path / "x-03.tar")
+        assert (caught.value.got, caught.value.accepted) == (len(replace_by), size)
+        assert shards.num_open == 0
+        shards.close()
+
     def test_a_shard_that_has_gone(self, dataset: DatasetIndex, tmp_path: Path) -> None:
         (tmp_path / "x-03.tar").unlink()
         with pytest.raises(SourceError, match=r"x-03\.tar"):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace.errors import SourceError
+from headrace.errors import OptionError, SourceError
 from headrace.shards import expand_urls
 from headrace.shards.urls import expand_braces
 
@@ -105,3 +105,9 @@ def test_an_index_json_nested_beyond_measure_is_refused(tmp_path: Path) -> None:
     (tmp_path / "index.json").write_text("[" * 200_000)
     with pytest.raises(SourceError, match="cannot be read"):
         expand_urls(tmp_path / "index.json")
+
+
+@pytest.mark.parametrize("urls", [None, 5, b"x.tar", [None], ["x.tar", 3]])
+def test_what_is_no_path_is_refused(urls: object) -> None:
+    with pytest.raises(OptionError, match=r"named by a path.*got.*index\.json"):
+        expand_urls(urls)  # type: ignore[arg-type]
