@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NoReturn, TypeAlias
 
 from headrace.contracts import ImageLimits
-from headrace.datasets.fields import SampleShape
+from headrace.datasets.fields import Entry, SampleShape
 from headrace.datasets.joint.plan import JointPlan, sample_form
 from headrace.datasets.view_transforms import ViewTransforms, view_transforms
 from headrace.errors import OptionError
@@ -15,6 +15,7 @@ from headrace.recipes import ImageRecipe, compile_transform
 from headrace.recipes.flatten import takes_whole_sample
 from headrace.recipes.joint import SampleForm
 from headrace.recipes.joint.effects import labels_of_boxes
+from headrace.recipes.op import family_of
 
 Fuse: TypeAlias = bool | Literal["exact"]
 MemoryFormat: TypeAlias = Literal["contiguous", "channels_last"]
@@ -22,6 +23,9 @@ Exif: TypeAlias = Literal["ignore", "apply"]
 
 MOVING_KINDS = frozenset({"image", "mask", "boxes", "keypoints"})
 """Kinds of fields that geometry moves."""
+
+BESIDE_IMAGE = frozenset({"boxes", "keypoints"})
+"""Kinds of which torchvision knows nothing without the size of their image."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +51,8 @@ class SamplePlan:
     shape: SampleShape
     images: Mapping[int, ImageRecipe]
     """Recipe of each image leaf."""
-    calls: Mapping[int, Callable[[Any], Any]] = field(default_factory=dict)
-    """Callable of each other leaf that has one."""
+    calls: Mapping[int, ImageRecipe] = field(default_factory=dict)
+    """Transform of each other leaf that has one; all of it runs in Python."""
     joint: JointPlan | None = None
     views: tuple[SamplePlan, ...] = ()
     """The plan of each of several views; the fields above are those of the first one then."""
@@ -68,9 +72,14 @@ class SamplePlan:
         return moving if self.joint is None else [*moving, *labels_of_boxes(self.joint.recipe.ops, self.joint.form)]
 
     @property
-    def images_by_name(self) -> dict[str, ImageRecipe]:
-        """Recipe of each image leaf, by the name of the leaf."""
-        return {self.shape.entries[place].name: recipe for place, recipe in self.images.items()}
+    def by_name(self) -> dict[str, ImageRecipe]:
+        """Recipe of each leaf that has one, by the name of the leaf."""
+        return {self.shape.entries[place].name: recipe for place, recipe in {**self.images, **self.calls}.items()}
+
+    @property
+    def field_calls(self) -> list[ImageRecipe]:
+        """The transforms of all leaves that are no images."""
+        return [recipe for plan in dict.fromkeys((self, *self.views)) for recipe in plan.calls.values()]
 
     @property
     def recipes(self) -> list[ImageRecipe]:
@@ -139,13 +148,13 @@ def _plan_by_field(
     shape: SampleShape, transform: Mapping[str, Any], images: list[int], options: DecodeOptions
 ) -> SamplePlan:
     recipes = {place: _compile(None, options) for place in images}
-    calls: dict[int, Callable[[Any], Any]] = {}
+    calls: dict[int, ImageRecipe] = {}
     for name, one in transform.items():
         place = _place_of(shape, name)
         if place in recipes:
             recipes[place] = _compile(one, options)
         elif one is not None:
-            calls[place] = one if callable(one) else _not_callable(one)
+            calls[place] = _compile_call(shape.entries[place], one, options)
     return SamplePlan(shape=shape, images=recipes, calls=calls, options=options)
 
 
@@ -163,12 +172,35 @@ def _compile(transform: object, options: DecodeOptions, form: SampleForm | None 
 
 def _all_in_python(transform: object, options: DecodeOptions) -> ImageRecipe:
     """A recipe of samples in which there is nothing for the kernel."""
+    return _in_python(transform, options, "there is no image in the sample")
+
+
+def _compile_call(entry: Entry, transform: object, options: DecodeOptions) -> ImageRecipe:
+    """The transform of a leaf that is no image.
+
+    Raises:
+        OptionError: It cannot be called, or is one of torchvision's for boxes or points, which would take them for an
+            image where that image is not beside them.
+    """
+    if not callable(transform):
+        _refuse_uncallable(transform)
+    recipe = _in_python(transform, options, f"of a field of kind {entry.kind}")
+    if entry.kind in BESIDE_IMAGE and any(family_of(op.call) is not None for op in recipe.ops):
+        raise OptionError(
+            f"torchvision cannot move {entry.kind} without their image",
+            field=entry.name,
+            got=", ".join(op.name for op in recipe.ops),
+            accepted="a function of your own; or one transform for the whole sample, in the place of this dict",
+        )
+    return recipe
+
+
+def _in_python(transform: object, options: DecodeOptions, reason: str) -> ImageRecipe:
     recipe = _compile(transform, replace(options, fuse=False))
-    places = tuple(place._replace(reason="there is no image in the sample") for place in recipe.explain)
-    return replace(recipe, explain=places)
+    return replace(recipe, explain=tuple(place._replace(reason=reason) for place in recipe.explain))
 
 
-def _not_callable(transform: object) -> Callable[[Any], Any]:
+def _refuse_uncallable(transform: object) -> NoReturn:
     raise OptionError(
         "a transform cannot be called",
         got=type(transform).__name__,

@@ -12,6 +12,7 @@ from headrace.contracts import Column, Recorder
 from headrace.datasets.batch_run import BatchRun
 from headrace.datasets.context import BatchContext, ProgramResult
 from headrace.datasets.deliver import deliver_leaves, deliver_samples
+from headrace.datasets.field_transform import FieldTransform
 from headrace.datasets.image_leaf import ImageLeaf
 from headrace.datasets.plan import SamplePlan
 from headrace.datasets.plan_program import PlanProgram
@@ -35,7 +36,7 @@ class SampleProgram:
         self.values = [
             None
             if place in plan.images
-            else ValueLeaf(entry, plan.calls.get(place), plan.options, shares=uses[entry.origin] > 1)
+            else ValueLeaf(entry, field_transform(plan, place), plan.options, shares=uses[entry.origin] > 1)
             for place, entry in enumerate(plan.shape.entries)
         ]
 
@@ -65,6 +66,12 @@ class SampleProgram:
         leaves = [leaf.run(batch) if leaf is not None else None for leaf in self.values]
         batch.record("values", started_s)
         return leaves
+
+
+def field_transform(plan: SamplePlan, place: int) -> FieldTransform | None:
+    """The user's transform of a leaf that is no image; None where it has none."""
+    recipe = plan.calls.get(place)
+    return None if recipe is None else FieldTransform(recipe, is_mask=plan.shape.entries[place].kind == "mask")
 
 
 def image_leaves(plan: SamplePlan, pool: Pool, recorder: Recorder) -> dict[int, ImageLeaf]:

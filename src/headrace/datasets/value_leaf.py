@@ -16,7 +16,6 @@ from headrace.datasets.fields import Entry
 from headrace.datasets.plan import DecodeOptions
 from headrace.datasets.values import Values, python_values, row_bytes
 from headrace.errors import MissingFieldError, SampleError
-from headrace.recipes.randomness import sample_randomness
 
 
 class ValueLeaf:
@@ -24,13 +23,13 @@ class ValueLeaf:
 
     Args:
         entry: The leaf.
-        call: The user's function, called with each value.
+        call: The user's transform, called with each value and the key of its row.
         options: How bytes are decoded.
         shares: Whether other leaves read the same field, so that its bytes are decoded once for all of them.
     """
 
     def __init__(
-        self, entry: Entry, call: Callable[[Any], Any] | None, options: DecodeOptions, *, shares: bool = False
+        self, entry: Entry, call: Callable[[Any, int], Any] | None, options: DecodeOptions, *, shares: bool = False
     ) -> None:
         self.entry = entry
         self.call = call
@@ -97,13 +96,12 @@ class ValueLeaf:
             values[row] = self.reader.blank
         return values
 
-    def _called(self, call: Callable[[Any], Any], values: list[Any], batch: BatchRun) -> list[Any]:
+    def _called(self, call: Callable[[Any, int], Any], values: list[Any], batch: BatchRun) -> list[Any]:
         for row, (value, key) in enumerate(zip(values, batch.context.keys.tolist(), strict=True)):
             if row in batch.faults:
                 continue
             try:
-                with sample_randomness(key):
-                    values[row] = call(value)
+                values[row] = call(value, key)
             except Exception as error:  # noqa: BLE001 - whatever the user's function raises belongs to this sample
                 batch.faults.add_transform(row, error, self.entry.name)
                 values[row] = None

@@ -76,7 +76,7 @@ class Composition:
     @property
     def global_draw(self) -> str | None:
         """The name of an operation in Python that draws from global generators, as far as it is known."""
-        recipes = self.plan.recipes if self.plan is not None else []
+        recipes = [*self.plan.recipes, *self.plan.field_calls] if self.plan is not None else []
         return next((recipe.global_draw for recipe in recipes if recipe.global_draw is not None), None)
 
     @property
@@ -89,6 +89,12 @@ class Composition:
     def is_fused(self) -> bool:
         """Whether Python does nothing for a single sample beside small values."""
         return self.plan is not None and all(recipe.is_fused for recipe in self.plan.recipes)
+
+    @property
+    def calls_of_fields(self) -> bool:
+        """Whether functions of the user make something of fields that are no images, or of their batches."""
+        has_rules = any(callable(rule) for rule in self.leaf_rules.values())
+        return has_rules or (self.plan is not None and bool(self.plan.field_calls))
 
     @property
     def windows_fit(self) -> bool:

@@ -170,7 +170,7 @@ def _operations(composition: Composition) -> list[tuple[str, str, str]]:
 def _places_of(plan: SamplePlan, suffix: str) -> list[tuple[str, str, str]]:
     """Which operations of a plan run where; `suffix` goes after the name of the leaf."""
     rows = []
-    named = {"sample": plan.joint.recipe} if plan.joint is not None else plan.images_by_name
+    named = {"sample": plan.joint.recipe} if plan.joint is not None else plan.by_name
     for name, recipe in named.items():
         fused = [line.op for line in recipe.explain if line.place == "fused"]
         if fused:

@@ -152,7 +152,8 @@ def python_part(composition: Composition) -> PythonPart | None:
     starts_workers = composition.options.worker_init_fn is not None
     has_timeout = bool(composition.options.timeout_s)
     draws = composition.global_draw or composition.batch_draw
-    if composition.is_fused and not starts_workers and draws is None:
+    alone = composition.is_fused and not composition.calls_of_fields
+    if alone and not starts_workers and draws is None:
         return None
     return PythonPart(
         starts_workers=starts_workers,
