@@ -11,6 +11,7 @@ from headrace.loader.agreement import Agreement
 from headrace.loader.landing import Landing
 from headrace.loader.made import Made
 from headrace.loader.progress import Progress
+from headrace.loader.steps import StepSource
 
 
 class LoaderIterator(Iterator[Any]):
@@ -21,14 +22,30 @@ class LoaderIterator(Iterator[Any]):
     """
 
     def __init__(
-        self, stream: Iterator[Delivered], landing: Landing | None, progress: Progress, agreement: Agreement, rank: int
+        self,
+        stream: Iterator[Delivered],
+        steps: StepSource,
+        landing: Landing | None,
+        progress: Progress,
+        agreement: Agreement,
+        rank: int,
     ) -> None:
         self.stream = stream
+        self.steps = steps
+        self.epoch = progress.here.epoch
         self.landing = landing
         self.progress = progress
         self.agreement = agreement
         self.rank = rank
         self.is_over = False
+
+    def __len__(self) -> int:
+        """Batches of the whole epoch, as iterators of torch's loader have it.
+
+        Raises:
+            TypeError: Nobody knows.
+        """
+        return self.steps.num_steps(self.epoch)
 
     def __next__(self) -> Any:
         """The next batch.

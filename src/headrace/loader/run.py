@@ -71,7 +71,8 @@ class Run:
             self._agree(composition.steps.facts(progress.upcoming))
         self._chain(goes_on=goes_on or composition.options.persistent_workers)
         stream = self._stream(progress.begin())
-        iterator = LoaderIterator(stream, self.landing, progress, self.agreement, composition.topology.rank)
+        steps, rank = composition.steps, composition.topology.rank
+        iterator = LoaderIterator(stream, steps, self.landing, progress, self.agreement, rank)
         self.live = weakref.ref(iterator)
         return iterator
 
@@ -171,7 +172,7 @@ class Run:
     def _go_on(self, iterator: LoaderIterator | None, place: Place) -> None:
         """Has a live iterator go on from a place."""
         if iterator is not None:
-            iterator.stream = self._stream(place)
+            iterator.stream, iterator.steps = self._stream(place), self.composition.steps
             self.live = weakref.ref(iterator)
 
     def close(self) -> None:

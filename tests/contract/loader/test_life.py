@@ -40,6 +40,16 @@ def test_iterators_are_iterators(kit):
     assert lists(iterator) == [[0, 1], [2, 3]]
 
 
+@pytest.mark.parametrize("drop_last", [False, True])
+def test_iterators_have_the_length_of_the_loader_all_the_way(kit, drop_last):
+    loader = kit.make(Numbers(7), batch_size=2, drop_last=drop_last)
+    iterator = iter(loader)
+    lengths = [len(iterator) for _ in iterator]
+    assert lengths == [len(loader)] * (3 if drop_last else 4)
+    with pytest.raises(TypeError):
+        len(iter(kit.make(Numbers(7), sampler=(index for index in range(3)))))
+
+
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda loader: pickle.loads(pickle.dumps(loader))])
 def test_a_copy_is_a_loader(kit, copied):
     if kit.has_processes and copied is not copy.deepcopy:
