@@ -6,13 +6,15 @@ import errno
 
 from headrace._base.process_limits import read_process_limits, remedy
 from headrace._base.units import format_bytes
-from headrace.errors import MemoryBudgetError, WorkerError
+from headrace.errors import MemoryBudgetError, OpenFilesError, ResourceError, WorkerError
 
 OF_STORAGE = frozenset({errno.EFBIG, errno.ENOSPC, errno.EDQUOT, errno.ENOMEM})
 """No room for what is written to a file of ours."""
 
+OF_FILES = frozenset({errno.EMFILE, errno.ENFILE})
 
-def no_memory(error: OSError | MemoryError, what: str, size_bytes: int) -> MemoryBudgetError:
+
+def no_memory(error: OSError | MemoryError, what: str, size_bytes: int) -> ResourceError:
     """Memory that the system does not give.
 
     Args:
@@ -21,7 +23,8 @@ def no_memory(error: OSError | MemoryError, what: str, size_bytes: int) -> Memor
         size_bytes: How much was asked for.
     """
     number = getattr(error, "errno", None) or errno.ENOMEM
-    return MemoryBudgetError(
+    kind = OpenFilesError if number in OF_FILES else MemoryBudgetError  # each mapping of a file takes a descriptor
+    return kind(
         f"the system gives no memory for {what}",
         got=f"{format_bytes(size_bytes)} asked for: {error}",
         remedy=remedy(number, "memory", read_process_limits(), size_bytes),
