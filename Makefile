@@ -106,8 +106,8 @@ bench: native $(BENCH_READY) ## All loaders side by side; writes benchmarks/resu
 	@$(RUN) -m benchmarks $(ARGS)
 
 .PHONY: fuzz
-fuzz: $(READY) ## Fuzzes the native parsers and decoders under sanitisers, with coverage
-	@PATH="$(BIN):$$PATH" native/fuzz/run.sh $(ARGS)
+fuzz: $(READY) ## Fuzzes the native parsers and decoders under sanitisers, with coverage (RUNS, TARGETS, CHUNK_S, WITH)
+	@PATH="$(BIN):$$PATH" CHUNK_S="$(CHUNK_S)" WITH="$(WITH)" native/fuzz/run.sh $(or $(RUNS),1000000) $(TARGETS)
 
 .PHONY: clean
 clean: ## Removes what was built; keeps .venv and data/

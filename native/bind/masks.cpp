@@ -1,7 +1,6 @@
 // Masks of a batch, moved in one call.
 #include "resample/masks.h"
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -14,19 +13,6 @@ using namespace nb::literals;
 
 namespace headrace {
 namespace {
-
-constexpr int64_t kMaxEdge = int64_t{1} << 30;
-
-// (top, left, height, width), if it lies in `height` x `width` pixels and is not empty.
-Window checked_window(const char* name, const int64_t* box, int64_t height, int64_t width) {
-  const bool inside = box[0] >= 0 && box[1] >= 0 && box[2] > 0 && box[3] > 0 && box[2] <= height && box[3] <= width &&
-                      box[0] <= height - box[2] && box[1] <= width - box[3];
-  if (!inside) refuse(std::string(name) + " must be (top, left, height, width) inside of what it is cut from");
-  return {.left = static_cast<int>(box[1]),
-          .top = static_cast<int>(box[0]),
-          .width = static_cast<int>(box[3]),
-          .height = static_cast<int>(box[2])};
-}
 
 int checked_element_size(const OutputArray& out) {
   const int size = out.dtype().bits * out.dtype().lanes / 8;
@@ -51,18 +37,18 @@ void python_move_masks(const InputArray& addresses, const InputArray& sizes, con
   std::vector<MaskMove> moves;
   moves.reserve(count);
   for (size_t i = 0; i < count; ++i, size += 2, crop += 4, target += 2, window += 4) {
-    if (std::max({size[0], size[1], target[0], target[1]}) > kMaxEdge) refuse("sizes and resized are too large");
-    const Window kept = checked_window("windows", window, target[0], target[1]);
-    if (static_cast<size_t>(kept.height) != out.shape(1) || static_cast<size_t>(kept.width) != out.shape(2)) {
+    auto move = checked_move(size, crop, target, window);
+    if (!move) {
+      refuse("crops and windows must be (top, left, height, width) inside of what they are cut from: see mask " +
+             std::to_string(i));
+    }
+    if (static_cast<size_t>(move->window.height) != out.shape(1) ||
+        static_cast<size_t>(move->window.width) != out.shape(2)) {
       refuse("each window must have the size of a mask of out, got shape " + shape_text(out));
     }
-    moves.push_back({.data = reinterpret_cast<const uint8_t*>(static_cast<uintptr_t>(data[i])),
-                     .width = static_cast<int>(size[1]),
-                     .crop = checked_window("crops", crop, size[0], size[1]),
-                     .resized_width = static_cast<int>(target[1]),
-                     .resized_height = static_cast<int>(target[0]),
-                     .window = kept,
-                     .flip = flip[i] != 0});
+    move->data = reinterpret_cast<const uint8_t*>(static_cast<uintptr_t>(data[i]));
+    move->flip = flip[i] != 0;
+    moves.push_back(*move);
   }
   auto* dst = static_cast<uint8_t*>(out.data());
   const size_t mask_bytes = out.shape(1) * out.shape(2) * static_cast<size_t>(element_size);

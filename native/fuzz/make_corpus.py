@@ -1,17 +1,21 @@
 """Writes the seeds of the fuzz targets: small real files of every kind that the targets know.
 
-Usage: make_corpus.py FOLDER     (writes FOLDER/tar/* and FOLDER/jpeg/*)
+Usage: make_corpus.py FOLDER     (writes FOLDER/TARGET/* for each target TARGET_fuzz.cpp)
 """
 
 import argparse
 import io
+import struct
 import tarfile
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from PIL import Image
 
 ORIENTATION_TAG = 0x0112
+LARGE = 250
+"""The first byte that stands for the eight bytes behind it: see byte_reader.h."""
 
 
 def picture(mode: str, width: int, height: int) -> Image.Image:
@@ -116,6 +120,94 @@ def tars() -> Iterator[tuple[str, bytes]]:
     yield "nothing", b""
 
 
+def png_rows() -> Iterator[tuple[str, bytes]]:
+    """Names and rows as PNG has them, before compression, behind a byte that holds the width less 1."""
+    for width, height in ((1, 1), (8, 3), (45, 37), (256, 20)):
+        grey = picture("L", width, height)
+        for label, image in (("grey", grey), ("flat", grey.point(lambda value: value // 128))):
+            yield f"{label}-{width}", bytes([width - 1]) + unpacked_png(image)
+    stripes = b"".join(bytes([kind, *range(40)]) for kind in (0, 1, 2, 3, 4, 4, 3, 2, 1, 0))
+    yield "all-filters", bytes([39]) + stripes
+    yield "paeth-flat", bytes([39]) + 4 * (bytes([4, 9]) + bytes(39))
+    yield "no-filter", bytes([3]) + bytes([5, 1, 2, 3, 4])
+    yield "no-row", bytes([9, 0, 1])
+
+
+def unpacked_png(image: Image.Image) -> bytes:
+    """The filtered rows that Pillow's encoder makes."""
+    file = io.BytesIO()
+    image.save(file, "PNG")
+    data, place, stream = file.getvalue(), 8, b""
+    while place < len(data):
+        size, name = struct.unpack_from(">I4s", data, place)
+        stream += data[place + 8 : place + 8 + size] if name == b"IDAT" else b""
+        place += size + 12
+    return zlib.decompress(stream)
+
+
+def texts() -> Iterator[tuple[str, bytes]]:
+    """Names and texts: numbers, and what is nearly one."""
+    kinds = ["0", "7\n", " -12 ", "+5", "999999999999999999", "-1000000000000000000", "9" * 30, "", " ", "-", "1 2"]
+    kinds += ["0x1f", "1_000", "1e3", "12\0", "\v\f3\r\n", "--1", "٣", "1.0", "00012"]
+    return ((f"text-{number}", text.encode()) for number, text in enumerate(kinds))
+
+
+def masks() -> Iterator[tuple[str, bytes]]:
+    """Names and numbers: element size, flip, mask, crop, resize and window as masks_fuzz.cpp reads them."""
+    boxes: dict[str, tuple[tuple[int, ...], ...]] = {
+        "whole": ((9, 7), (0, 0, 9, 7), (9, 7), (0, 0, 9, 7)),
+        "cropped": ((40, 30), (3, 5, 20, 21), (24, 24), (0, 0, 24, 24)),
+        "window": ((40, 30), (0, 0, 40, 30), (64, 48), (11, 5, 32, 40)),
+        "smaller": ((100, 90), (1, 2, 99, 88), (7, 5), (2, 1, 3, 3)),
+        "last-pixel": ((50, 60), (49, 59, 1, 1), (8, 8), (7, 7, 1, 1)),
+        "outside": ((9, 7), (1, 0, 9, 7), (9, 7), (0, 0, 9, 7)),
+        "huge-resize": ((9, 7), (0, 0, 9, 7), (1 << 30, 1 << 30), ((1 << 30) - 9, (1 << 30) - 9, 9, 9)),
+        "huge-box": ((9, 7), ((1 << 63) - 1, 0, 2, 2), (9, 7), (0, 0, 9, 7)),
+    }
+    for number, (name, parts) in enumerate(boxes.items()):
+        head = bytes([number % 4, number % 2])
+        yield name, head + b"".join(encoded(value) for part in parts for value in part) + bytes([number, 1, 2, 3])
+
+
+def encoded(value: int) -> bytes:
+    """A number as byte_reader.h takes it."""
+    return bytes([value]) if 0 <= value < LARGE else bytes([LARGE]) + (value % (1 << 64)).to_bytes(8, "little")
+
+
+def column(values: Sequence[int]) -> bytes:
+    """A column: its length, then its numbers."""
+    return bytes([len(values)]) + b"".join(map(encoded, values))
+
+
+def indexes() -> Iterator[tuple[str, bytes]]:
+    """Names and columns: starts, offsets, sizes, fields, samples, wanted, places, entry, ends, ids, and raw ranges."""
+    starts, offsets, sizes, fields = [0, 2, 4, 5], [512, 2048, 4096, 6144, 9000], [700, 3, 900, 1, 40], [0, 1, 0, 1, 2]
+    usual = [starts, offsets, sizes, fields, [2, 0, 1], [1, 0], [0, 0, 0]]
+    ranges = [[1, 2, 3], [100, 700, 19_990], [50, 5000, 100]]
+    placing = [[3, 3, 10], [0, 9, 4, 2]]
+    for name, changed in {
+        "usual": {},
+        "falling-starts": {0: [4, 2, 1, 0]},
+        "starts-past-the-end": {0: [0, 1, 2, 4_000_000_000]},
+        "huge-offsets": {1: [(1 << 64) - 1] * 5, 2: [(1 << 63) + 5] * 5},
+        "large-offsets": {1: [1 << 61] * 5, 2: [1 << 61] * 5},
+        "short-columns": {1: [1], 2: []},
+        "negative-samples": {4: [-1, 3, 1 << 40]},
+        "absent": {5: [7], 6: [1, 0, -1]},
+    }.items():
+        columns = [*usual[:7]]
+        for place, values in changed.items():
+            columns[place] = values
+        yield name, b"".join([*map(column, columns), b"\0", *map(column, placing), *map(column, ranges)])
+    no_rows = bytes(8)
+    yield "falling-ends", no_rows + column([10, 3, 5]) + column([4, 0, 9])
+    yield "negative-ends", no_rows + column([-(1 << 63), 5]) + column([4, 0])
+    yield (
+        "overlapping",
+        no_rows + column([]) + column([]) + b"".join(map(column, ([1] * 4, [0, 0, 10, 4200], [9000, 5, 0, 1]))),
+    )
+
+
 def write(folder: Path, files: Iterator[tuple[str, bytes]], choices: list[bytes]) -> int:
     """Writes files, each followed by one of the choices in turn, and counts them."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -131,11 +223,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     folder: Path = parser.parse_args().folder
-    # One of each kind of geometry, filter and flag: see geometry_of in jpeg_fuzz.cpp.
+    # One of each kind of geometry, filter and flag: see geometry_choice.h and views_fuzz.cpp.
     choices = [bytes((kind, 33 * kind % 256, 23, 15 + kind)) for kind in range(7)]
-    num_jpegs = write(folder / "jpeg", jpegs(), choices)
-    num_tars = write(folder / "tar", tars(), [b""])
-    print(f"{num_jpegs} JPEG and {num_tars} tar seeds in {folder}")
+    views = [
+        bytes((37 * kind % 256, 250))
+        + b"".join(choices[(kind + view) % 7] + bytes([45 * view + kind]) for view in range(1 + kind % 4))
+        + bytes([kind % 4])
+        for kind in range(9)
+    ]
+    seeds = {
+        "tar": (tars(), [b""]),
+        "jpeg": (jpegs(), choices),
+        "views": (jpegs(), views),
+        "png": (png_rows(), [b""]),
+        "masks": (masks(), [b""]),
+        "index": (indexes(), [b""]),
+        "text": (texts(), [b""]),
+    }
+    for target, (files, endings) in seeds.items():
+        print(f"{write(folder / target, files, endings)} seeds of {target} in {folder}")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "random/exact_math.h"
@@ -76,7 +77,9 @@ Size resized_size(const Geometry& geometry, Size image) {
     new_short = geometry.max_size * new_short / new_long;
     new_long = geometry.max_size;
   }
-  const int shorter = static_cast<int>(new_short), longer = static_cast<int>(new_long);
+  // A line of 1 x 2^24 pixels can become longer than an int holds; then it is over any limit, not short again.
+  constexpr int64_t kLongest = std::numeric_limits<int>::max();
+  const int shorter = static_cast<int>(new_short), longer = static_cast<int>(std::min(new_long, kLongest));
   return image.width <= image.height ? Size{longer, shorter} : Size{shorter, longer};
 }
 

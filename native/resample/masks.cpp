@@ -23,14 +23,30 @@ class TorchNearest {
   float scale_;
 };
 
+// Copies, since neither address need be a multiple of the element's size; compilers make one load and one store of it.
 template <typename Element>
 void gather(const uint8_t* row, const std::vector<int32_t>& columns, int width, uint8_t* dst) {
-  const auto* from = reinterpret_cast<const Element*>(row);
-  auto* to = reinterpret_cast<Element*>(dst);
-  for (int x = 0; x < width; ++x) to[x] = from[columns[x]];
+  for (int x = 0; x < width; ++x, dst += sizeof(Element)) {
+    std::memcpy(dst, row + sizeof(Element) * static_cast<size_t>(columns[x]), sizeof(Element));
+  }
 }
 
 using Gather = void (*)(const uint8_t*, const std::vector<int32_t>&, int, uint8_t*);
+
+constexpr int64_t kMaxEdge = int64_t{1} << 30;
+
+// Whether (top, left, height, width) lies in `height` x `width` pixels and is not empty.
+bool is_inside(const int64_t* box, int64_t height, int64_t width) {
+  return box[0] >= 0 && box[1] >= 0 && box[2] > 0 && box[3] > 0 && box[2] <= height && box[3] <= width &&
+         box[0] <= height - box[2] && box[1] <= width - box[3];
+}
+
+Window window_of(const int64_t* box) {
+  return {.left = static_cast<int>(box[1]),
+          .top = static_cast<int>(box[0]),
+          .width = static_cast<int>(box[3]),
+          .height = static_cast<int>(box[2])};
+}
 
 Gather gather_of(int element_size) {
   if (element_size == 1) return gather<uint8_t>;
@@ -39,6 +55,19 @@ Gather gather_of(int element_size) {
 }
 
 }  // namespace
+
+std::optional<MaskMove> checked_move(const int64_t* size, const int64_t* crop, const int64_t* resized,
+                                     const int64_t* window) {
+  if (std::max({size[0], size[1], resized[0], resized[1]}) > kMaxEdge) return {};
+  if (!is_inside(crop, size[0], size[1]) || !is_inside(window, resized[0], resized[1])) return {};
+  return MaskMove{.data = nullptr,
+                  .width = static_cast<int>(size[1]),
+                  .crop = window_of(crop),
+                  .resized_width = static_cast<int>(resized[1]),
+                  .resized_height = static_cast<int>(resized[0]),
+                  .window = window_of(window),
+                  .flip = false};
+}
 
 void move_mask(const MaskMove& move, int element_size, std::vector<int32_t>& columns, uint8_t* dst) {
   const Window& window = move.window;

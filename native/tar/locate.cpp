@@ -71,8 +71,11 @@ bool place_samples(std::span<const int64_t> ends, std::span<const int64_t> ids, 
   for (size_t i = 0; i < ids.size(); ++i) {
     const int64_t shard = shard_of_row[i];
     const auto place = std::lower_bound(out.shards.begin(), out.shards.end(), shard) - out.shards.begin();
+    const int64_t begin = shard == 0 ? 0 : ends[static_cast<size_t>(shard) - 1];
+    // Only ends that do not rise from 0 on get here; all of them are too many to look at for each batch.
+    if (begin < 0 || begin > ids[i]) return false;
     out.places.push_back(static_cast<int32_t>(place));
-    out.samples.push_back(ids[i] - (shard == 0 ? 0 : ends[static_cast<size_t>(shard) - 1]));
+    out.samples.push_back(ids[i] - begin);
   }
   return true;
 }

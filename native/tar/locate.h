@@ -49,7 +49,8 @@ struct LocatedRows {
 bool locate_rows(const Rows& rows, size_t entry, const LocatedRows& out);
 
 // Which of some shards, of which the i-th ends before sample `ends[i]`, hold these samples: their numbers, rising; for
-// each sample the place of its shard among them, and its number in there. False where a sample is in none.
+// each sample the place of its shard among them, and its number in there. False where a sample is in none, or where
+// ends that do not rise give it a shard that begins behind it.
 struct Placed {
   std::vector<int64_t> shards;
   std::vector<int32_t> places;

@@ -20,7 +20,16 @@ FUZZ = ROOT / "native" / "fuzz"
 
 # Of 500 cases, on x86-64 and aarch64 alike; test_resize.py holds the paths to Pillow itself.
 DIGEST = "048d0efdf9f1f834"
-NUM_MUTATIONS = {"tar": 4_000, "jpeg": 20_000}
+NUM_MUTATIONS = {
+    "index": 10_000,
+    "jpeg": 15_000,
+    "masks": 10_000,
+    "png": 10_000,
+    "tar": 4_000,
+    "text": 10_000,
+    "views": 4_000,
+}
+DICTIONARIES = {"jpeg": "jpeg.dict", "tar": "tar.dict", "views": "jpeg.dict"}
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -64,11 +73,16 @@ def test_paths_agree_within_their_buffers(build: Path) -> None:
     assert re.search(r"digest (\w+)", output)[1] == DIGEST
 
 
-@pytest.mark.parametrize("target", ["tar", "jpeg"])
+def test_every_target_is_run() -> None:
+    assert sorted(NUM_MUTATIONS) == sorted(path.name.removesuffix("_fuzz.cpp") for path in FUZZ.glob("*_fuzz.cpp"))
+
+
+@pytest.mark.parametrize("target", NUM_MUTATIONS)
 def test_seeds_and_mutations(build: Path, seeds: Path, target: str) -> None:
     num_mutations = NUM_MUTATIONS[target]
-    dictionary = FUZZ / f"{target}.dict"
-    output = call([build / f"{target}_fuzz", f"-runs={num_mutations}", f"-dict={dictionary}", seeds / target])
+    options = [f"-runs={num_mutations}"]
+    options += [f"-dict={FUZZ / DICTIONARIES[target]}"] if target in DICTIONARIES else []
+    output = call([build / f"{target}_fuzz", *options, seeds / target])
     assert re.fullmatch(rf"\d+ seeds and {num_mutations} mutations", output.strip())
 
 

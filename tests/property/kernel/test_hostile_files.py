@@ -124,6 +124,26 @@ def test_a_resize_that_would_be_huge_is_refused(pool):
     assert report.status[0] == _native.OVER_LIMIT
 
 
+def test_a_line_that_a_resize_makes_longer_than_any_array_is_refused(pool):
+    # 300 / 1 x 14,316,558 is 104 more than 2^32: in 32 bits that was an image of 300 x 104.
+    length = 14_316_558
+    line = np.zeros((length, 1, 3), np.uint8)
+    geometry = _native.Geometry(kind="resize_center_crop", resize_height=300, height=8, width=8)
+    out = np.ones((1, 3, 8, 8), np.uint8)
+    report = _native.run_pixels(
+        pool,
+        geometry,
+        np.array([line.ctypes.data], np.uint64),
+        np.array([length], np.int32),
+        np.array([1], np.int32),
+        np.array([3], np.int64),
+        np.zeros(1, np.uint64),
+        out,
+    )
+    assert report.status[0] == _native.OVER_LIMIT
+    assert not out.any()
+
+
 @pytest.mark.parametrize("name", ["PNG", "GIF", "BMP", "WEBP", "TIFF"])
 def test_other_formats_are_left_to_pillow(photograph, pool, name):
     file = io.BytesIO()

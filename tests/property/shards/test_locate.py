@@ -91,6 +91,16 @@ def test_samples_are_placed_in_their_shards(counts: list[int], data: st.DataObje
     ]
 
 
+@pytest.mark.parametrize(("ends", "sample"), [([-(1 << 63), 5], 4), ([-3, 5], 4), ([10, 3, 5], 4), ([], 0)])
+def test_ends_that_do_not_rise_give_no_sample_that_does_not_exist(ends: list[int], sample: int) -> None:
+    try:
+        shards, places, samples = _native.place_samples(np.array(ends, dtype=np.int64), np.array([sample]))
+    except IndexError:
+        return
+    begin = ends[shards[places[0]] - 1] if shards[places[0]] else 0
+    assert samples[0] == sample - begin >= 0
+
+
 @pytest.mark.parametrize("sample", [-1, 3])
 def test_samples_of_no_shard_are_refused(sample: int) -> None:
     with pytest.raises(IndexError):
