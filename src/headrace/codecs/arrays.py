@@ -1,4 +1,7 @@
-"""Numpy arrays: `npy` holds one, `npz` several by name. Object arrays are refused, since loading them runs pickle."""
+"""Numpy arrays: `npy` holds one, `npz` several by name. Object arrays are refused, since loading them runs pickle.
+
+A compressed `npz` of a few kilobytes can unpack to terabytes, so its sizes are looked at first.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from headrace.errors import DecodeError, WriteError
+
+MAX_UNPACKED_BYTES = 1 << 30
+"""What the arrays of one `npz` may take where they are more than its own bytes: zeros are packed a thousandfold."""
 
 
 def decode_array(extension: str, data: bytes | memoryview) -> npt.NDArray[Any]:
@@ -30,16 +36,36 @@ def decode_arrays(extension: str, data: bytes | memoryview) -> dict[str, npt.NDA
     """All arrays of a `.npz` file by name.
 
     Raises:
-        DecodeError: The bytes are no `.npz` file, or an array holds Python objects.
+        DecodeError: The bytes are no `.npz` file, an array holds Python objects, or they unpack to too much.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            check_unpacked(extension, archive, len(data))
             return {
                 name.removesuffix(".npy"): np.lib.format.read_array(io.BytesIO(archive.read(name)), allow_pickle=False)
                 for name in archive.namelist()
             }
+    except DecodeError:
+        raise
     except Exception as error:  # numpy and zipfile raise many kinds on damaged bytes
         raise unreadable(extension, data, error) from error
+
+
+def check_unpacked(extension: str, archive: zipfile.ZipFile, size_bytes: int) -> None:
+    """Refuses an archive whose members say that they take too much; `zipfile` gives no more of one than it says.
+
+    Raises:
+        DecodeError: They do.
+    """
+    unpacked = sum(member.file_size for member in archive.infolist())
+    if unpacked > max(MAX_UNPACKED_BYTES, size_bytes):
+        raise DecodeError(
+            "the arrays of a numpy field were refused before memory was taken for them",
+            got=f"{unpacked} bytes unpacked from {size_bytes}",
+            accepted=f"at most {MAX_UNPACKED_BYTES}, or as much as the field itself has",
+            remedy="Write them uncompressed (np.savez), or each as a field of its own (npy)",
+            field=extension,
+        )
 
 
 def unreadable(extension: str, data: bytes | memoryview, error: Exception) -> DecodeError:

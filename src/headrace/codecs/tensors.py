@@ -1,9 +1,14 @@
-"""Torch files. Loaded with `weights_only`: tensors and plain containers, no code."""
+"""Torch files. Loaded with `weights_only`: tensors and plain containers, no code.
+
+torch never compresses what it saves, but unpacks what somebody else compressed, without a limit: such files are
+refused.
+"""
 
 from __future__ import annotations
 
 import io
 import pickle
+import zipfile
 from typing import Any
 
 from headrace.errors import DecodeError, WriteError
@@ -31,6 +36,7 @@ def load(extension: str, data: bytes | memoryview, *, weights_only: bool) -> Any
     """Loads on the CPU."""
     import torch
 
+    check_unpacked(extension, data)
     try:
         return torch.load(io.BytesIO(data), map_location="cpu", weights_only=weights_only)
     except pickle.UnpicklingError as error:
@@ -44,6 +50,26 @@ def load(extension: str, data: bytes | memoryview, *, weights_only: bool) -> Any
         raise DecodeError(
             f"a torch field cannot be loaded: {error}", got=f"{len(data)} bytes", field=extension
         ) from error
+
+
+def check_unpacked(extension: str, data: bytes | memoryview) -> None:
+    """Refuses an archive whose members take more than it has bytes; what is no archive is left to torch.
+
+    Raises:
+        DecodeError: They do.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            unpacked = sum(member.file_size for member in archive.infolist())
+    except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError):
+        return
+    if unpacked > len(data):
+        raise DecodeError(
+            "a torch field would take more memory than it has bytes",
+            got=f"{unpacked} bytes unpacked from {len(data)}",
+            accepted="what torch.save writes, which is not compressed",
+            field=extension,
+        )
 
 
 def encode_tensors(extension: str, value: Any) -> bytes:

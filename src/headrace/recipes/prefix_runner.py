@@ -10,7 +10,7 @@ import numpy as np
 
 from headrace import _native
 from headrace.contracts import I32, I64, U8, U64, Allocate, ByteColumn, Fault
-from headrace.errors import SampleError
+from headrace.errors import ImageLimitError, SampleError
 from headrace.recipes.full_decode import absent
 from headrace.recipes.rows import Rows
 from headrace.recipes.span_runner import Outcome, SpanRunner, empty_outcome, rows_of
@@ -96,6 +96,9 @@ class PrefixRunner:
         for row, pixels in whole.items():
             groups[span.geometry.output_size(*pixels.shape[:2])].append(row)
         for size, members in groups.items():
+            if size[0] * size[1] > self.max_pixels:
+                values |= {row: resized_too_large(size, self.max_pixels) for row in members}
+                continue
             values |= self.group([whole[row] for row in members], np.array(members), keys, allocate, size, params)
         return values
 
@@ -125,7 +128,10 @@ class PrefixRunner:
         return table is None or table.channels_last
 
     def common_size(self, column: ByteColumn) -> tuple[int, int] | None:
-        """Height and width of every result, None where they differ or cannot be told from the headers."""
+        """Height and width of every result; None where they differ, cannot be told, or a header claims too much.
+
+        A row of too many pixels fails by itself later, without memory for all rows of its size.
+        """
         geometry = self.runner.span.geometry
         if geometry.fixed_size is not None:
             return geometry.fixed_size
@@ -135,7 +141,16 @@ class PrefixRunner:
         if status.any():
             return None
         sizes = {geometry.output_size(height, width) for height, width in np.unique(headers[:, :2], axis=0).tolist()}
-        return sizes.pop() if len(sizes) == 1 else None
+        claimed = int((headers[:, 0].astype(np.int64) * headers[:, 1]).max())
+        if len(sizes) > 1 or claimed > self.max_pixels:
+            return None
+        height, width = sizes.pop()
+        return (height, width) if height * width <= self.max_pixels else None
+
+    @property
+    def max_pixels(self) -> int:
+        """The limit on pixels, of an image and of what a resize makes of it."""
+        return self.runner.decoder.recipe.limits.pixels
 
     def portions(self, column: ByteColumn) -> list[I64]:
         """All rows in portions, few enough that whole images of one fit into memory side by side.
@@ -154,6 +169,17 @@ class PrefixRunner:
 def untouched(height: int, width: int) -> tuple[int, ...]:
     """What the kernel would report of an image that stays as it is."""
     return height, width, 0, 0, height, width, 0, 1
+
+
+def resized_too_large(size: tuple[int, int], max_pixels: int) -> ImageLimitError:
+    """The error of an image that a resize of its shorter edge makes as long as no image is."""
+    return ImageLimitError(
+        "a resize to too many pixels was refused before memory was taken for it",
+        got=f"{size[1]} x {size[0]} pixels",
+        accepted=f"at most {max_pixels} (the `pixels` limit)",
+        remedy="Raise the limit if the image is real.",
+        stage="decode",
+    )
 
 
 def as_fault(value: Any, row: int) -> Any:

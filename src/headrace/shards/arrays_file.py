@@ -17,7 +17,8 @@ import numpy.typing as npt
 from headrace import _native
 from headrace.errors import IndexFormatError
 
-LARGEST_HEADER = 100 << 20
+LARGEST_HEADER = 16 << 20
+"""Bytes; parsed JSON takes up to thirty times as many. It holds names of fields and classes, never of samples."""
 ALIGNMENT = 8
 DTYPES: dict[str, type[np.integer[Any]]] = {"U64": np.uint64, "I64": np.int64, "U32": np.uint32, "U8": np.uint8}
 

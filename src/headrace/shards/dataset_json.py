@@ -75,6 +75,11 @@ def parse_document(data: bytes, path: str) -> dict[str, Any]:
         raise IndexFormatError(
             "a dataset index has no usable shard list", accepted="entries with url, nsamples and filesize", path=path
         )
+    num_samples = sum(entry["nsamples"] for entry in entries)
+    if not is_count(num_samples):
+        raise IndexFormatError(
+            "a dataset index counts more samples than there can be", got=num_samples, accepted="at most 2^53", path=path
+        )
     fields, extra = document.get(FIELDS), document.get(EXTRA)
     if not (fields is None or (isinstance(fields, list) and all(isinstance(name, str) for name in fields))):
         raise IndexFormatError(
@@ -88,12 +93,13 @@ def parse_document(data: bytes, path: str) -> dict[str, Any]:
 
 
 def is_entry(entry: Any) -> bool:
-    """Whether an entry names a shard with a count, and sane sizes where it has them."""
+    """Whether an entry names a shard with a count, and a sane size and checksum where it has them."""
     return (
         isinstance(entry, dict)
         and is_url(entry.get("url"))
         and is_count(entry.get("nsamples"))
         and (entry.get("filesize") is None or is_count(entry["filesize"]))
+        and (entry.get("md5sum") is None or (isinstance(entry["md5sum"], str) and entry["md5sum"].isascii()))
     )
 
 
