@@ -125,7 +125,7 @@ class TestChangedShard:
     def test_another_shard_of_as_many_samples_is_one_too(self, dataset: DatasetIndex, tmp_path: Path) -> None:
         """Shards that are cut by number all hold the same one, so that their sizes have to tell them apart."""
         size = (tmp_path / "x-03.tar").stat().st_size
-        replace_by = tar_of([*pairs(5)[:-1], ("k4.txt", b"x" * 20_000)])
+        replace_by = tar_of([*pairs(5)[:-1], ("0004.txt", b"x" * 20_000)])
         (tmp_path / "x-03.tar").write_bytes(replace_by)
         shards = ShardSet(dataset)
         with pytest.raises(ShardChangedError, match=r"another size.*headrace index") as caught:
