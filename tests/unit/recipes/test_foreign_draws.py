@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import random
+import sys
 from random import shuffle
 
 import numpy as np
@@ -68,6 +69,149 @@ def own_generator_by_name(batch):
     return rng.normal(), rng.random(), batch
 
 
+def imports_inside(batch):
+    import random
+
+    return random.random() * batch
+
+
+def imports_from_numpy_inside(batch):
+    from numpy import random as r
+
+    return r.rand() * batch
+
+
+def imports_by_another_name_inside(batch):
+    import numpy.random as nr
+
+    return nr.rand() * batch
+
+
+def imports_numpy_random_inside(batch):
+    import numpy.random
+
+    return numpy.random.rand() * batch
+
+
+def imports_a_function_inside(batch):
+    from random import gauss as g
+
+    return g(0, 1) * batch
+
+
+def imports_two_inside(batch):
+    from random import Random, shuffle
+
+    rng = Random(0)
+    shuffle(batch)
+    return rng, batch
+
+
+def imports_inside_with_a_fallback(batch):
+    try:
+        import random as r
+    except ImportError:
+        r = None
+    return r.random() * batch
+
+
+def imports_its_own_inside(batch):
+    import random
+
+    from numpy.random import default_rng
+
+    return default_rng(0).random() * random.Random(0).random() * batch
+
+
+def imports_and_never_draws(batch):
+    import random  # noqa: F401
+
+    import numpy as np
+
+    return np.asarray(batch)
+
+
+def inner_function_uses_the_import(batch):
+    import random as r
+
+    def inner(one):
+        return one * r.random()
+
+    return [inner(one) for one in batch]
+
+
+def inner_function_makes_its_own(batch):
+    import random as r
+
+    def inner(one):
+        return one * r.Random(0).random()
+
+    return [inner(one) for one in batch]
+
+
+def closes_over_an_import():
+    import random as r
+
+    return lambda batch: r.random() * batch
+
+
+def closes_over_a_quiet_import():
+    import random as r
+
+    return lambda batch: r.Random(0).random() * batch
+
+
+def closes_over_a_later_cell():
+    def early(batch):
+        return later(batch)
+
+    def later(batch):
+        return np.random.rand() * batch
+
+    return early
+
+
+def calls_one_that_imports(batch):
+    return imports_inside(batch)
+
+
+def imports_one_that_draws(batch):
+    from tests.unit.recipes.test_foreign_draws import helper as h
+
+    return h() * batch
+
+
+def draws_by_default(batch, *, draw=random.random):
+    return draw() * batch
+
+
+class ImportsInAMethod:
+    @staticmethod
+    def amount():
+        import random
+
+        return random.random()
+
+    def __call__(self, batch):
+        return self.amount() * batch
+
+
+class Holds:
+    def __init__(self, rng):
+        self.rng = rng
+
+    def __call__(self, batch):
+        return self.rng.random() * batch
+
+
+MIXER = Mixer(1)
+THIS = sys.modules[__name__]
+
+
+def local_of_the_same_name(random):
+    return random.random()
+
+
 @pytest.mark.parametrize(
     ("call", "found"),
     [
@@ -89,6 +233,32 @@ def own_generator_by_name(batch):
         (own_generator_and_python, "random"),
         (own_generator_and_numpy, "numpy.random"),
         (own_generator_by_name, None),
+        (imports_inside, "random"),
+        (imports_from_numpy_inside, "numpy.random"),
+        (imports_by_another_name_inside, "numpy.random"),
+        (imports_numpy_random_inside, "numpy.random"),
+        (imports_a_function_inside, "random"),
+        (imports_two_inside, "random"),
+        (imports_inside_with_a_fallback, "random"),
+        (imports_its_own_inside, None),
+        (imports_and_never_draws, None),
+        (inner_function_uses_the_import, "random"),
+        (inner_function_makes_its_own, None),
+        (closes_over_an_import(), "random"),
+        (closes_over_a_quiet_import(), None),
+        (closes_over_a_later_cell(), "numpy.random"),
+        (calls_one_that_imports, "random"),
+        (imports_one_that_draws, "random"),
+        (draws_by_default, "random"),
+        (ImportsInAMethod(), "random"),
+        (Holds(random), "random"),
+        (Holds(np.random), "numpy.random"),
+        (Holds(random.Random(0)), None),
+        (Holds(np.random.default_rng(0)), None),
+        (functools.partial(random.gauss, 0), "random"),
+        (lambda batch: MIXER(batch), "numpy.random"),  # noqa: PLW0108
+        (lambda batch: THIS.helper() * batch, "random"),
+        (local_of_the_same_name, None),
         (v2.MixUp(num_classes=3), None),
         (v2.Compose([v2.CutMix(num_classes=3)]), None),
         (Module(torch.nn.Dropout()), None),
