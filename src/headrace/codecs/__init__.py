@@ -5,7 +5,7 @@ from headrace.codecs.images import decode_image
 from headrace.codecs.integers import decode_integers
 from headrace.codecs.masks import decode_mask
 from headrace.codecs.paths import Path, parse_path
-from headrace.codecs.registry import decode, encode, kind_of
+from headrace.codecs.registry import decode, encode, extensions_of_kinds, kind_of
 from headrace.codecs.text import decode_text
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "decode_mask",
     "decode_text",
     "encode",
+    "extensions_of_kinds",
     "kind_of",
     "parse_path",
 ]

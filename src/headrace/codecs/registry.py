@@ -117,6 +117,11 @@ def encode(extension: str, value: Any, *, allow_pickle: Collection[str] = ()) ->
     return codec.encode(suffix_of(extension), value)
 
 
+def extensions_of_kinds(kinds: Collection[str]) -> list[str]:
+    """The extensions whose codecs hold one of these kinds, sorted."""
+    return sorted(extension for extension, codec in BY_EXTENSION.items() if codec.kind in kinds)
+
+
 def codec_of(extension: str) -> Codec:
     """The codec of the part after the last dot."""
     return BY_EXTENSION.get(suffix_of(extension), RAW)

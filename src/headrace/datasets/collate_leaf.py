@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,10 @@ import torch
 
 from headrace.contracts import Allocate
 from headrace.datasets.collate_rules import STACK, Rule
-from headrace.datasets.collate_samples import collate_field
+from headrace.datasets.collate_samples import collate_field, difference
 from headrace.datasets.values import Values, python_values
 from headrace.datasets.view_columns import ViewColumns
+from headrace.errors import CollateError
 
 
 def collate_leaf(values: Values | torch.Tensor | ViewColumns, rule: Rule, field: str, allocate: Allocate) -> Any:
@@ -38,4 +40,33 @@ def collate_leaf(values: Values | torch.Tensor | ViewColumns, rule: Rule, field:
     rows: Any = list(values) if isinstance(values, torch.Tensor) else python_values(values)
     if rule == STACK and any(value is None for value in rows):
         return list(rows)
+    if rule == STACK and are_mixed(rows):
+        raise mixed(rows, field)
     return collate_field(tuple(rows), rule, (field,), allocate)
+
+
+def are_mixed(rows: Sequence[Any]) -> bool:
+    """Whether some rows are texts or bytes and others are not.
+
+    torch gives such a batch back as it is where the first row is a text, and refuses it where it is none.
+    """
+    kinds = set(map(type, rows))
+    return len(kinds) > 1 and len({plain_kind(kind) for kind in kinds}) > 1
+
+
+def plain_kind(kind: type) -> str:
+    """What torch makes of values of a type: texts and bytes stay alone, all others are put together."""
+    return "text" if issubclass(kind, str) else "bytes" if issubclass(kind, bytes) else "other"
+
+
+def mixed(rows: Sequence[Any], field: str) -> CollateError:
+    """The error of rows of different kinds."""
+    return CollateError(
+        "the files of one field are of different kinds",
+        field=field,
+        stage="collate",
+        got=difference(rows),
+        accepted="values of one kind in a batch",
+        remedy=f'If all of them are images: headrace.field({field!r}, kind="image"). Otherwise name the extensions '
+        f'that are meant (fields="jpg;png", missing="skip"), or keep them apart with collate={{{field!r}: "list"}}',
+    )

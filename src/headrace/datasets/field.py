@@ -23,18 +23,21 @@ Classes: TypeAlias = tuple[str, ...] | Mapping[str | int, int] | Literal["auto"]
 MASK_WORDS = frozenset({"mask", "masks", "seg", "segm", "segmentation"})
 """An image whose extension has one of these before its last part (`seg.png`, `left.mask.png`) is a mask."""
 
-LOSSY = frozenset({"avif", "jfif", "jpe", "jpeg", "jpg", "jp2", "webp"})
-"""Formats that may change values: no masks are kept in them."""
+LOSSY = frozenset({"avif", "jfif", "jpe", "jpeg", "jpg", "jp2", "pbm", "pgm", "pnm", "ppm", "tga", "webp"})
+"""Formats that may change values, or scale them (PPM), or hold colours: no masks are kept in them."""
 
 STRUCTURED = frozenset({"array", "arrays", "json", "jsonl", "pickle", "tensor"})
 """Codecs whose values have parts that a path can name."""
 
+ARRAYS = frozenset({"array", "arrays", "pickle", "tensor"})
+"""Those of them that hold arrays, as masks are."""
+
 CODECS: Mapping[FieldKind, frozenset[str]] = {
     "image": frozenset({"image", "bytes"}),
-    "mask": frozenset({"image", "bytes", *STRUCTURED}),
+    "mask": frozenset({"image", "bytes", *ARRAYS}),
     "boxes": STRUCTURED,
     "keypoints": STRUCTURED,
-    "text": frozenset({"integer", "text", "bytes", *STRUCTURED}),
+    "text": frozenset({"integer", "text", "bytes", *STRUCTURED} - {"array", "arrays"}),
     "label": frozenset({"integer", "text", "bytes", *STRUCTURED}),
 }
 """Which codecs can hold what. Bytes without a codec are an image by their first bytes, or text, where that is said."""
@@ -101,7 +104,7 @@ def field(
         raise OptionError(
             "a mask is kept in a format that may change its values",
             got=", ".join(sorted(lossy)),
-            accepted="png, tif, bmp, gif, npy",
+            accepted=extensions_of("mask"),
             remedy="Write it as PNG; or read it with kind='image' and threshold it in a transform",
         )
     if get is not None:
@@ -220,8 +223,15 @@ def check_codecs(names: tuple[str, ...], kind: FieldKind, get: str | None, *, ma
             )
         if held not in CODECS.get(kind, {held}):
             raise OptionError(
-                f"a field `{name}` cannot be of kind {kind!r}", accepted=f"kind 'value', or {of_kinds(held)}"
+                f"a field `{name}` cannot be of kind {kind!r}",
+                accepted=f"kind 'value', or {of_kinds(held)}; kind {kind!r} is read from {extensions_of(kind)}",
             )
+
+
+def extensions_of(kind: FieldKind) -> str:
+    """The extensions that can hold a kind."""
+    names = codecs.extensions_of_kinds(CODECS.get(kind, frozenset()))
+    return ", ".join(name for name in names if kind != "mask" or name not in LOSSY)
 
 
 def of_kinds(held: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ from headrace.datasets.fields import SampleShape
 from headrace.datasets.plan import DecodeOptions, plan_sample
 from headrace.datasets.policy import Policy
 from headrace.datasets.program import SampleProgram
+from headrace.datasets.sample_numbers import sample_numbers
 from headrace.datasets.unrecorded import Unrecorded
 from headrace.engine import Pool
 from headrace.errors import OptionError
@@ -72,18 +72,14 @@ class SourceDataset(Dataset[Any]):
 
         Raises:
             IndexError: There is no such sample.
-            TypeError: The index is no integer.
+            OptionTypeError: The index is no whole number.
             SampleError: Its content is faulty.
         """
-        return self.__getitems__([operator.index(index)])[0]
+        return self.__getitems__([index])[0]
 
     def __getitems__(self, indices: Sequence[int]) -> list[Any]:
         """Several samples at once, as torch's own loader asks for them."""
-        ids = np.asarray(indices, dtype=np.int64)
-        ids = np.where(ids < 0, ids + len(self), ids)
-        if len(ids) and not (ids.min() >= 0 and ids.max() < len(self)):
-            wrong = next(index for index, row in zip(indices, ids, strict=True) if not 0 <= row < len(self))
-            raise IndexError(f"sample {wrong} is out of range: there are {len(self):,}")
+        ids = sample_numbers(indices, len(self))
         context = BatchContext(
             keys=draw_keys(len(ids)),
             allocate=np.empty,

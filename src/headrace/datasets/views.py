@@ -11,15 +11,20 @@ from headrace._base.distinct import distinct
 from headrace._base.hashing import fold
 from headrace.contracts import I64, Allocate, BatchSource, Column, Layout, SampleName
 from headrace.datasets.merge_columns import merge_columns
+from headrace.datasets.sample_numbers import sample_numbers
 
 
 class SelectedSource:
-    """The samples of a source at given positions (`torch.utils.data.Subset`, `random_split`); -1 is the last."""
+    """The samples of a source at given positions (`torch.utils.data.Subset`, `random_split`); -1 is the last.
+
+    Raises:
+        OptionTypeError: A position is no whole number.
+        IndexError: There is no such sample.
+    """
 
     def __init__(self, inner: BatchSource, positions: Sequence[int] | I64) -> None:
         self.inner = inner
-        given = np.asarray(positions, dtype=np.int64)
-        self.positions = np.where(given < 0, given + int(inner.layout().samples.sum()), given)
+        self.positions = sample_numbers(positions, int(inner.layout().samples.sum()))
 
     def layout(self) -> Layout:
         """One shard: what is next to each other in a selection need not be so in storage."""

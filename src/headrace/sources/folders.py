@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Callable, Iterator
@@ -50,9 +51,22 @@ def walk(root: str, note: Callable[[os.DirEntry[str]], Noted]) -> list[Folder[No
         StorageError: A folder cannot be listed.
     """
     if not Path(root).is_dir():
-        what = "the source is no folder" if Path(root).exists() else "the source does not exist"
-        raise SourceError(what, path=root, remedy="Name a folder, a list, or shards.")
+        raise no_folder(root)
     return sorted(descend(root, "", (), note), key=lambda folder: folder.path)
+
+
+def no_folder(root: str) -> SourceError:
+    """What a root says that is no folder."""
+    if Path(root).exists():
+        return SourceError("the source is no folder", path=root, remedy="Name a folder, a list, or shards.")
+    if Path(root).is_symlink():
+        return SourceError(
+            "the source is a link that leads to nothing, or in a circle",
+            got=f"a link to {link_target(root)}",
+            path=root,
+            remedy="Mend the link.",
+        )
+    return SourceError("the source does not exist", path=root, remedy="Name a folder, a list, or shards.")
 
 
 def descend(
@@ -63,7 +77,12 @@ def descend(
     try:
         status = place.stat()
         if (status.st_dev, status.st_ino) in above:
-            raise SourceError("a link leads back to a folder above it", path=place, remedy="Remove the link.")
+            raise SourceError(
+                "a link leads back to a folder above it",
+                got=f"a link to {link_target(place)}" if place.is_symlink() else None,
+                path=place,
+                remedy="Remove the link, or let it lead to a folder that it does not lie in.",
+            )
         with os.scandir(place) as listing:
             entries = sorted(listing, key=lambda entry: entry.name)
     except OSError as error:
@@ -74,7 +93,7 @@ def descend(
     files, below = [], []
     for entry in shown:
         check_utf8(entry.name, place)
-        if entry.is_dir():
+        if is_folder(entry):
             below.append(entry.name)
         else:
             files.append(note(entry))
@@ -82,6 +101,18 @@ def descend(
     way = (*above, (status.st_dev, status.st_ino))
     for name in below:
         yield from descend(root, f"{relative}/{name}" if relative else name, way, note)
+
+
+def is_folder(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry is a folder, or a link to one.
+
+    Raises:
+        SourceError: It is a link that goes in a circle, or cannot be looked at.
+    """
+    try:
+        return entry.is_dir()
+    except OSError as error:
+        raise unusable(entry, error) from error
 
 
 def name_of(entry: os.DirEntry[str]) -> str:
@@ -94,15 +125,32 @@ def look(entry: os.DirEntry[str]) -> FileEntry:
     try:
         status = entry.stat()
     except OSError as error:
-        raise SourceError(
-            "a link that leads to nothing" if entry.is_symlink() else "a file cannot be looked at",
-            got=error.strerror,
-            path=entry.path,
-            remedy="Remove it or mend it.",
-        ) from error
+        raise unusable(entry, error) from error
     if not stat.S_ISREG(status.st_mode):
         raise SourceError("a pipe or a device lies among the files", path=entry.path, remedy="Remove it.")
     return FileEntry(name=entry.name, size_bytes=status.st_size, mtime_ns=status.st_mtime_ns)
+
+
+def unusable(entry: os.DirEntry[str], error: OSError) -> SourceError:
+    """What an entry says that leads to no file."""
+    if not entry.is_symlink():
+        what = "a file cannot be looked at"
+    elif error.errno == errno.ELOOP:
+        what = "a link that leads in a circle, to itself or through other links"
+    elif error.errno == errno.ENOENT:
+        what = "a link that leads to nothing"
+    else:
+        what = "a link whose target cannot be looked at"
+    got = f"a link to {link_target(entry.path)}: {error.strerror}" if entry.is_symlink() else error.strerror
+    return SourceError(what, got=got, path=entry.path, remedy="Remove it or mend it.")
+
+
+def link_target(path: str | Path) -> str:
+    """Where a link points, as it is written."""
+    try:
+        return repr(os.readlink(path))  # noqa: PTH115 - as it is written, in text
+    except OSError:
+        return "what cannot be read"
 
 
 def check_utf8(name: str, place: Path) -> None:

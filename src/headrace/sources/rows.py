@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from _csv import Reader as CsvReader
 
 EXTENSIONS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
+TOO_LONG = "field larger than field limit"
+"""What Python's `csv` says of a value over its limit."""
+
 CHUNK_ROWS = 4096
 """Rows that are at hand together: enough to make the cost of a chunk small, few enough for any list's memory."""
 
@@ -98,7 +101,47 @@ def read_csv(path: str) -> Iterator[Chunk]:
                 raise SourceError("two columns of the list have one name", got=", ".join(header), path=path, line=1)
             yield from csv_chunks(header, reader, path)
         except csv.Error as error:
+            if TOO_LONG in str(error):
+                raise too_long(path, reader.line_num) from error
             raise SourceError("not CSV", got=str(error), path=path, line=reader.line_num) from error
+
+
+def too_long(path: str, line: int) -> SourceError:
+    """What a list says one of whose values is longer than Python's `csv` reads.
+
+    The limit is one of the whole process, so it is the user who may raise it, not we.
+    """
+    limit = csv.field_size_limit()
+    return SourceError(
+        "a value of the list is longer than Python's csv reads",
+        got=f"more than {limit:,} characters",
+        path=path,
+        line=line,
+        column=long_column(path, line, limit),
+        remedy="A quote that is not closed makes such values: mend the line. If it is meant: save the list as JSONL or "
+        "Parquet, or call csv.field_size_limit(...) before",
+    )
+
+
+def long_column(path: str, line: int, limit: int) -> str | None:
+    """The name of the column whose value ends beyond the limit at a line; None where it cannot be told."""
+    separator = "\t" if path.lower().endswith(".tsv") else ","
+    try:
+        with Path(path).open(encoding="utf-8-sig", newline="") as text:
+            header = next(csv.reader(text, delimiter=separator), [])
+    except csv.Error:
+        return None
+    with Path(path).open(encoding="utf-8-sig", newline="") as text:
+        place, size, quoted = 0, 0, False
+        for number, content in enumerate(islice(text, line), 1):
+            for one in content:
+                quoted ^= one == '"'
+                ends = not quoted and one in (separator, "\n", "\r")
+                size = 0 if ends else size + (one != '"')
+                place = 0 if ends and one != separator else place + ends
+                if size > limit and number == line:
+                    return header[place] if place < len(header) else None
+    return None
 
 
 def csv_chunks(header: Sequence[str], reader: CsvReader, path: str) -> Iterator[Chunk]:

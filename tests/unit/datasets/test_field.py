@@ -146,3 +146,22 @@ def test_a_path_that_does_not_parse_is_told_where_it_is_written():
 @pytest.mark.parametrize("kind", ["image", "mask", "text", "label", "value"])
 def test_extensions_without_a_codec_are_what_is_said(kind):
     assert hr.field("thing", kind=kind).kind == kind
+
+
+@pytest.mark.parametrize(
+    "extension", ["pgm", "ppm", "pbm", "pnm", "tga", "jp2", "json", "jsonl", "jsn", "txt", "png;json"]
+)
+def test_a_mask_is_refused_where_it_cannot_be_and_what_can_hold_it_is_named(extension):
+    with pytest.raises(OptionError, match=r"bmp, gif, npy, npz.*png.*tiff"):
+        hr.field(extension, kind="mask")
+
+
+@pytest.mark.parametrize("extension", ["png", "tif", "tiff", "bmp", "gif", "npy", "pt", "seg.png", "column"])
+def test_a_mask_is_accepted_of_what_can_hold_it(extension):
+    assert hr.field(extension, kind="mask").kind == "mask"
+
+
+@pytest.mark.parametrize("extension", ["npy", "npz"])
+def test_arrays_are_no_texts(extension):
+    with pytest.raises(OptionError, match=r"cannot be of kind 'text'.*read from .*json.*txt"):
+        hr.field(extension, kind="text")

@@ -81,3 +81,15 @@ def test_selections_of_other_positions_are_other_datasets(joined):
     assert identities[0] == SelectedSource(joined, np.array([0, 1])).identity()
     assert identities[0] != identities[1]
     assert identities[0] != identities[2]
+
+
+@pytest.mark.parametrize("positions", [[1.5], ["1"], np.array([0.0]), [None]])
+def test_positions_that_are_no_whole_numbers_are_refused(joined, positions):
+    with pytest.raises(TypeError, match="no whole number"):
+        SelectedSource(joined, positions)
+
+
+@pytest.mark.parametrize("positions", [[5], [-6]])
+def test_positions_that_there_are_not_are_out_of_range(joined, positions):
+    with pytest.raises(IndexError, match="out of range"):
+        SelectedSource(joined, positions)

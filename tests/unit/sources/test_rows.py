@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 
 import pytest
@@ -65,3 +66,24 @@ def test_what_cannot_be_read_is_named(tmp_path):
         list(read_chunks(str(tmp_path / "l.csv")))
     with pytest.raises(SourceError, match="row 2 of the rows"):
         list(in_chunks([{"a": 1}, {1: 2}], "the rows"))
+
+
+@pytest.mark.parametrize(
+    ("lines", "line", "column"),
+    [
+        (["a,b", "1,{long}"], 2, "b"),
+        (["a,b", "1,2", '"x, ""y""\nz","{long}"'], 4, "b"),
+        (["a,b", '"{long}",2'], 2, "a"),
+        (["a,b", '1,"{long}\n{long}"'], 2, "b"),
+        (["a,{long}", "1,2"], 1, None),
+    ],
+)
+def test_a_value_over_the_limit_of_csv_names_line_column_and_remedy(tmp_path, lines, line, column):
+    limit = csv.field_size_limit()
+    text = "\n".join(lines).replace("{long}", "x" * (limit + 1))
+    (tmp_path / "l.csv").write_text(text + "\n")
+    with pytest.raises(SourceError, match=r"longer than Python's csv reads.*csv\.field_size_limit") as caught:
+        list(read_chunks(str(tmp_path / "l.csv")))
+    assert caught.value.where["line"] == line
+    assert caught.value.where.get("column") == column
+    assert csv.field_size_limit() == limit
