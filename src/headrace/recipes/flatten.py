@@ -17,7 +17,7 @@ def flatten(transform: Any) -> tuple[Op, ...]:
         transform: None, a torchvision Compose (v1 or v2), a `torch.nn.Sequential`, one transform, or any callable.
 
     Raises:
-        OptionError: Something that cannot be called.
+        OptionError: Something that cannot be called, or not with a sample.
     """
     return tuple(
         Op(position=position, call=call, run=counted(call, position)) for position, call in enumerate(leaves(transform))
@@ -33,6 +33,13 @@ def leaves(transform: Any) -> Iterator[Any]:
             "a transform must be callable",
             got=repr(transform),
             accepted="a torchvision Compose or transform, torch.nn.Sequential, any callable, or None",
+        )
+    if takes_arrays_by_name(transform):
+        raise OptionError(
+            "a transform of albumentations takes arrays by name, not a sample",
+            got=type(transform).__name__,
+            accepted="headrace.Albumentations(transform)",
+            remedy="Wrap it: transform=hr.Albumentations(...)",
         )
     children = children_of(transform)
     if children is None:
@@ -70,3 +77,9 @@ def takes_whole_sample(transform: Any) -> bool:
         families = [family_of(child) for child in leaves(transform)]
         return next((family for family in families if family is not None), "v2") == "v2"
     return family_of(transform) != "v1"
+
+
+def takes_arrays_by_name(transform: Any) -> bool:
+    """Whether it is one of albumentations as it is; a subclass that is called in a way of its own is not."""
+    call = getattr(type(transform), "__call__", None)  # noqa: B004 - which class defines it, not whether
+    return str(getattr(call, "__module__", "")).partition(".")[0] == "albumentations"

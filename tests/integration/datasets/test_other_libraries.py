@@ -73,11 +73,11 @@ def test_boxes_move_with_the_image_and_what_it_does_not_know_stays(album, photog
     for row in (0, 1, 2, 5):
         before, after = plain[row], moved[row]
         assert after["n"] == row
-        assert torch.equal(torch.as_tensor(after["image"]).permute(2, 0, 1), before["image"].flip(-1))
+        assert torch.equal(after["image"], before["image"].flip(-1))
         width = before["image"].shape[-1]
         wanted = [[width - box[2], box[1], width - box[0], box[3]] for box in before["bboxes"]]
         assert np.allclose(np.array(after["bboxes"]).reshape(-1, 4), np.array(wanted).reshape(-1, 4), atol=1e-3)
-        assert list(after["labels"]) == before["labels"]
+        assert after["labels"] == before["labels"]
 
 
 def test_masks_move_with_the_image(album, photographs, tmp_path):
@@ -93,20 +93,47 @@ def test_masks_move_with_the_image(album, photographs, tmp_path):
         transform=hr.Albumentations(album.Compose([album.RandomCrop(16, 16), album.HorizontalFlip()])),
     )
     for sample in map(dataset.__getitem__, range(4)):
-        image, mask = torch.as_tensor(sample["image"]), torch.as_tensor(sample["mask"])
-        grey = (image.float() @ torch.tensor([0.299, 0.587, 0.114])).round()
+        image, mask = sample["image"], sample["mask"]
+        grey = (image.float().permute(1, 2, 0) @ torch.tensor([0.299, 0.587, 0.114])).round()
         assert mask.shape == (16, 16)
         assert (grey - mask.float()).abs().max() <= 1
 
 
 def test_a_single_transform_and_what_is_none(album, photographs):
     dataset = hr.FileDataset(photographs, fields="image", transform=hr.Albumentations(album.CenterCrop(8, 8)))
-    assert dataset[0].shape == (8, 8, 3)
+    assert dataset[0].shape == (3, 8, 8)
     with pytest.raises(OptionError, match=r"set_random_state"):
         hr.Albumentations(v2.CenterCrop(8))
     big = hr.FileDataset(photographs, fields="image", transform=hr.Albumentations(album.RandomCrop(9999, 9999)))
     with pytest.raises(TransformError, match=r"field=image"):
         big[0]
+
+
+def test_boxes_of_any_number_are_of_one_type_in_every_batch(album, photographs, photo_list):
+    chain = album.Compose(
+        [album.HorizontalFlip(p=1.0)], bbox_params=album.BboxParams(format="pascal_voc", label_fields=["labels"])
+    )
+    fields = {"image": "image", "bboxes": hr.field("bboxes", kind="boxes"), "labels": "labels"}
+    dataset = hr.FileDataset(photo_list, root=photographs, labels="", fields=fields, transform=hr.Albumentations(chain))
+    collate = {"image": "list", "bboxes": "list", "labels": "list"}
+    for batch in all_engines(dataset, collate=collate):
+        assert {boxes.dtype for boxes in batch["bboxes"]} == {torch.float32}
+        assert {boxes.shape[1] for boxes in batch["bboxes"]} == {4}
+        assert all(type(labels) is list for labels in batch["labels"])
+        assert [len(labels) for labels in batch["labels"]] == [len(boxes) for boxes in batch["bboxes"]]
+
+
+@pytest.mark.parametrize("where", ["alone", "in a list", "of a field", "of a view"])
+def test_a_transform_that_is_not_wrapped_is_told_how(album, photographs, where):
+    bare = album.HorizontalFlip()
+    transform = {
+        "alone": album.Compose([bare]),
+        "in a list": v2.Compose([v2.CenterCrop(8), bare]),
+        "of a field": {"image": album.Compose([bare])},
+        "of a view": hr.Views((bare, 2)),
+    }[where]
+    with pytest.raises(OptionError, match=r"hr\.Albumentations"):
+        hr.FileDataset(photographs, fields=("image", "label"), transform=transform)[0]
 
 
 def test_kornia_on_samples(photographs):
