@@ -10,7 +10,7 @@ import numpy as np
 import skimage.data
 from PIL import Image
 
-from headrace.contracts import ByteColumn
+from headrace.contracts import ByteColumn, InMemory
 
 
 def photograph(height: int, width: int) -> Image.Image:
@@ -78,10 +78,9 @@ def column(files: Sequence[bytes | None]) -> ByteColumn:
     arrays = [np.frombuffer(file or b"\0", np.uint8) for file in files]
     present = np.array([file is not None for file in files], dtype=np.bool_)
     return ByteColumn(
-        addresses=np.array([array.ctypes.data for array in arrays], np.uint64) * present,
+        place=InMemory(addresses=np.array([array.ctypes.data for array in arrays], np.uint64) * present, owner=arrays),
         sizes=np.array([array.size for array in arrays], np.uint64) * present,
         absent=np.flatnonzero(~present),
-        owner=arrays,
     )
 
 

@@ -4,6 +4,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/variant.h>
 
 #include "bind/bind.h"
 #include "bind/gil.h"
@@ -90,7 +91,7 @@ const std::string& message_of(const Report& report, int64_t row) {
   return report.message(static_cast<size_t>(row));
 }
 
-std::unique_ptr<Report> python_run_jpegs(PythonPool& pool, const Geometry& geometry, const InputArray& addresses,
+std::unique_ptr<Report> python_run_jpegs(PythonPool& pool, const Geometry& geometry, const Encoded& addresses,
                                          const InputArray& sizes, const InputArray& keys, const OutputArray& out,
                                          const std::optional<InputArray>& rows, const std::optional<InputArray>& lut,
                                          const std::optional<InputArray>& boxes, const std::optional<InputArray>& flips,
@@ -126,7 +127,7 @@ void check_alike(const Geometry& geometry, const Geometry& first) {
   }
 }
 
-nb::list python_run_views(PythonPool& pool, const InputArray& addresses, const InputArray& sizes,
+nb::list python_run_views(PythonPool& pool, const Encoded& addresses, const InputArray& sizes,
                           const nb::list& geometries, const nb::list& keys, const nb::list& outs, const nb::list& luts,
                           const std::optional<InputArray>& rows, bool channels_last) {
   const JpegInputs jpegs = checked_jpegs(addresses, sizes);
@@ -163,7 +164,7 @@ nb::object image_array(WholeImage& image) {
   return nb::cast(nb::ndarray<nb::numpy, uint8_t>(pixels, shape, owner));
 }
 
-nb::tuple python_decode_full(PythonPool& pool, const InputArray& addresses, const InputArray& sizes, bool apply_exif,
+nb::tuple python_decode_full(PythonPool& pool, const Encoded& addresses, const InputArray& sizes, bool apply_exif,
                              int64_t max_pixels, int max_scans, int64_t max_decoder_bytes) {
   const JpegInputs jpegs = checked_jpegs(addresses, sizes);
   const DecodeLimits limits = checked_limits(max_pixels, max_scans, max_decoder_bytes);
@@ -186,7 +187,7 @@ nb::object owned_array(std::vector<Element>&& values, size_t columns) {
   return nb::cast(nb::ndarray<nb::numpy, Element>(data, {count, columns}, owner));
 }
 
-nb::tuple python_probe(const InputArray& addresses, const InputArray& sizes) {
+nb::tuple python_probe(const Encoded& addresses, const InputArray& sizes) {
   const JpegInputs jpegs = checked_jpegs(addresses, sizes);
   constexpr size_t kColumns = Probe{}.size();
   std::vector<int32_t> headers(jpegs.count * kColumns);
@@ -204,6 +205,7 @@ void bind_constants(nb::module_& module) {
   module.attr("CORRUPT") = static_cast<int>(Status::corrupt);
   module.attr("OVER_LIMIT") = static_cast<int>(Status::over_limit);
   module.attr("NEEDS_FULL") = static_cast<int>(Status::needs_full);
+  module.attr("UNREAD") = static_cast<int>(Status::unread);
   module.attr("FILTER_NEAREST") = static_cast<int>(Filter::nearest);
   module.attr("FILTER_BILINEAR") = static_cast<int>(Filter::bilinear);
   module.attr("FILTER_BICUBIC") = static_cast<int>(Filter::bicubic);

@@ -147,7 +147,13 @@ Geometry checked_geometry(const GeometryArguments& arguments) {
           .limits = checked_limits(arguments.max_pixels, arguments.max_scans, arguments.max_decoder_bytes)};
 }
 
-JpegInputs checked_jpegs(const InputArray& addresses, const InputArray& sizes) {
+JpegInputs checked_jpegs(const Encoded& encoded, const InputArray& sizes) {
+  if (const auto* ranges = std::get_if<io::CachedRanges*>(&encoded)) {
+    const size_t num_ranges = (*ranges)->count();
+    static_cast<void>(elements<uint64_t>(sizes, "sizes", "uint64", num_ranges));
+    return {.count = num_ranges, .addresses = nullptr, .sizes = (*ranges)->sizes().data(), .ranges = *ranges};
+  }
+  const auto& addresses = std::get<InputArray>(encoded);
   const size_t count = length_of(addresses, "addresses");
   const auto* first = elements<uint64_t>(addresses, "addresses", "uint64", count);
   const auto* bytes = elements<uint64_t>(sizes, "sizes", "uint64", count);

@@ -1,6 +1,9 @@
 // Arguments of the kernel's functions, from Python's to C++'s; what is not accepted is a ValueError.
 #pragma once
+#include <variant>
+
 #include "bind/arrays.h"
+#include "io/cached_ranges.h"
 #include "kernel/batch.h"
 
 namespace headrace {
@@ -24,7 +27,10 @@ Geometry checked_geometry(const GeometryArguments& arguments);
 
 DecodeLimits checked_limits(int64_t max_pixels, int max_scans, int64_t max_decoder_bytes);
 
-JpegInputs checked_jpegs(const InputArray& addresses, const InputArray& sizes);
+// Where encoded bytes come from: addresses in memory, or the page cache.
+using Encoded = std::variant<InputArray, io::CachedRanges*>;
+
+JpegInputs checked_jpegs(const Encoded& addresses, const InputArray& sizes);
 
 PixelInputs checked_pixels(const InputArray& addresses, const InputArray& heights, const InputArray& widths,
                            const InputArray& strides);

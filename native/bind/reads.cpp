@@ -11,6 +11,7 @@
 #include "bind/bind.h"
 #include "bind/columns.h"
 #include "bind/gil.h"
+#include "io/cached_ranges.h"
 #include "io/plan.h"
 #include "io/whole_files.h"
 
@@ -134,9 +135,22 @@ class PythonWholeFiles {
   std::unique_ptr<io::WholeFiles> files_;
 };
 
+io::CachedRanges made_ranges(const Input<int32_t>& fds, const Input<uint64_t>& offsets, const Input<uint64_t>& sizes) {
+  if (offsets.size() != fds.size() || sizes.size() != fds.size()) {
+    throw std::invalid_argument("fds, offsets and sizes must have one length");
+  }
+  return {view(fds), view(offsets), view(sizes)};
+}
+
 }  // namespace
 
 void bind_reads(nb::module_& module) {
+  nb::class_<io::CachedRanges>(module, "CachedRanges")
+      .def("__init__",
+           [](io::CachedRanges* self, const Input<int32_t>& fds, const Input<uint64_t>& offsets,
+              const Input<uint64_t>& sizes) { new (self) io::CachedRanges(made_ranges(fds, offsets, sizes)); },
+           nb::arg("fds"), nb::arg("offsets"), nb::arg("sizes"))
+      .def("all_there", &io::CachedRanges::all_there);
   nb::class_<PythonReadPlan>(module, "ReadPlan")
       .def(nb::init<const Fds&, const Numbers&, const Numbers&>(), nb::arg("fds"), nb::arg("offsets"), nb::arg("sizes"))
       .def_prop_ro("size_bytes", &PythonReadPlan::size)

@@ -11,6 +11,7 @@ enum class Status : uint8_t {
   corrupt = 2,
   over_limit = 3,
   needs_full = 4,  // the file ends too early: whoever decodes it whole decides
+  unread = 5,      // its bytes were to come from the page cache, and were not all there
 };
 
 struct Outcome {

@@ -2,6 +2,7 @@
 
 #include <new>
 
+#include "kernel/encoded.h"
 #include "kernel/finish.h"
 #include "kernel/orient.h"
 #include "kernel/work_order.h"
@@ -42,8 +43,10 @@ class JpegBatch {
 
   Outcome run(size_t index) const {
     Workspace& workspace = Workspace::of_this_thread();
-    const auto* data = reinterpret_cast<const uint8_t*>(static_cast<uintptr_t>(jpegs_.addresses[index]));
-    Outcome outcome = workspace.decoder.open(data, jpegs_.sizes[index], geometry_.apply_exif, geometry_.limits);
+    std::span<const uint8_t> bytes;
+    Outcome outcome = encoded_bytes(jpegs_, index, workspace, bytes);
+    if (!outcome.ok()) return outcome;
+    outcome = workspace.decoder.open(bytes.data(), bytes.size(), geometry_.apply_exif, geometry_.limits);
     if (!outcome.ok()) return outcome;
     const Header& header = workspace.decoder.header();
     const Size image = upright_size({header.height, header.width}, header.orientation);
@@ -112,7 +115,8 @@ class ViewsOfImage {
   // What becomes of each view. Rows of views that are not OK are left as they are.
   std::vector<Outcome>& run() {
     Workspace& workspace = Workspace::of_this_thread();
-    const Outcome opened = open(workspace);
+    Outcome opened = encoded_bytes(jpegs_, index_, workspace, bytes_);
+    if (opened.ok()) opened = open(workspace);
     if (!opened.ok()) {
       outcomes_.assign(views_.size(), opened);
       return outcomes_;
@@ -133,9 +137,8 @@ class ViewsOfImage {
 
  private:
   Outcome open(Workspace& workspace) const {
-    const auto* data = reinterpret_cast<const uint8_t*>(static_cast<uintptr_t>(jpegs_.addresses[index_]));
     const Geometry& geometry = *views_[0].geometry;
-    return workspace.decoder.open(data, jpegs_.sizes[index_], geometry.apply_exif, geometry.limits);
+    return workspace.decoder.open(bytes_.data(), bytes_.size(), geometry.apply_exif, geometry.limits);
   }
 
   void plan(size_t view, Size image, int orientation, std::vector<Window>& windows) {
@@ -184,6 +187,7 @@ class ViewsOfImage {
   const JpegInputs& jpegs_;
   const std::vector<View>& views_;
   size_t index_;
+  std::span<const uint8_t> bytes_;
   std::vector<Plan> plans_;
   std::vector<Outcome> outcomes_;
 };

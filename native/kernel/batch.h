@@ -9,6 +9,10 @@
 
 namespace headrace {
 
+namespace io {
+class CachedRanges;
+}
+
 // Where the rows go: (rows, 3, height, width), or (rows, height, width, 3), C-contiguous.
 struct Destination {
   uint8_t* data;
@@ -28,8 +32,9 @@ struct RowInputs {
 
 struct JpegInputs {
   size_t count;
-  const uint64_t* addresses;
+  const uint64_t* addresses;  // null where there are ranges
   const uint64_t* sizes;
+  const io::CachedRanges* ranges = nullptr;  // each thread copies what it decodes
 };
 
 // RGB pixels, `strides` bytes from row to row.

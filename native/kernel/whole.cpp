@@ -3,16 +3,13 @@
 #include <limits>
 #include <new>
 
+#include "kernel/encoded.h"
 #include "kernel/orient.h"
 #include "kernel/work_order.h"
 #include "kernel/workspace.h"
 
 namespace headrace {
 namespace {
-
-const uint8_t* bytes_of(const JpegInputs& jpegs, size_t index) {
-  return reinterpret_cast<const uint8_t*>(static_cast<uintptr_t>(jpegs.addresses[index]));
-}
 
 std::unique_ptr<uint8_t[]> packed(Size size) {
   constexpr size_t kBytes = 3;
@@ -32,8 +29,12 @@ WholeImage turned(const WholeImage& stored, int orientation) {
 
 Outcome decode_one(const JpegInputs& jpegs, size_t index, bool apply_exif, const DecodeLimits& limits,
                    WholeImage& image, Report& report) {
-  Decoder& decoder = Workspace::of_this_thread().decoder;
-  Outcome outcome = decoder.open(bytes_of(jpegs, index), jpegs.sizes[index], apply_exif, limits);
+  Workspace& workspace = Workspace::of_this_thread();
+  Decoder& decoder = workspace.decoder;
+  std::span<const uint8_t> bytes;
+  Outcome outcome = encoded_bytes(jpegs, index, workspace, bytes);
+  if (!outcome.ok()) return outcome;
+  outcome = decoder.open(bytes.data(), bytes.size(), apply_exif, limits);
   if (!outcome.ok()) return outcome;
   const Header& header = decoder.header();
   const Size upright = upright_size({header.height, header.width}, header.orientation);
@@ -70,9 +71,12 @@ bool decode_whole(Pool& pool, const JpegInputs& jpegs, bool apply_exif, const De
 void probe_headers(const JpegInputs& jpegs, Probe* probes, uint8_t* status) {
   constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
   const DecodeLimits limits = {.pixels = kNoLimit, .scans = 1, .decoder_bytes = kNoLimit};
-  Decoder& decoder = Workspace::of_this_thread().decoder;
+  Workspace& workspace = Workspace::of_this_thread();
+  Decoder& decoder = workspace.decoder;
   for (size_t i = 0; i < jpegs.count; ++i) {
-    const Outcome outcome = decoder.open(bytes_of(jpegs, i), jpegs.sizes[i], false, limits);
+    std::span<const uint8_t> bytes;
+    Outcome outcome = encoded_bytes(jpegs, i, workspace, bytes);
+    if (outcome.ok()) outcome = decoder.open(bytes.data(), bytes.size(), false, limits);
     const Header& header = decoder.header();
     status[i] = static_cast<uint8_t>(outcome.status);
     probes[i] = outcome.ok() ? Probe{header.height, header.width, header.components, header.progressive} : Probe{};

@@ -12,11 +12,13 @@ struct Workspace {
   Surface decoded;  // what came out of the decoder
   Surface upright;  // the same, turned
   Surface resized;
+  Surface encoded;  // an image that was copied from the page cache
 
   void trim() {
     decoded.trim();
     upright.trim();
     resized.trim();
+    encoded.trim();
   }
 
   // The calling thread's own. Threads of the pool and callers that do the work themselves are alike here.

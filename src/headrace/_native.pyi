@@ -41,6 +41,19 @@ class ReadPlan:
         """Reads, with the GIL released: the address of each range (0 where there is none), and of those that failed
         an errno, or -1 where the file ended before the range did, by their place in the flattened table."""
 
+class CachedRanges:
+    """Ranges of open files in the system's page cache, which threads of a pool copy where they decode them.
+
+    The files stay the caller's, who keeps them open as long as the ranges are used. All arrays have shape (rows,).
+    """
+
+    def __init__(
+        self, fds: npt.NDArray[np.int32], offsets: npt.NDArray[np.uint64], sizes: npt.NDArray[np.uint64]
+    ) -> None: ...
+    def all_there(self) -> bool:
+        """Whether the last byte of each range can be had without waiting for storage; False where the system or the
+        file system does not tell."""
+
 class WholeFiles:
     """Files that are open until they are read: file i of `files` has the path that ends before byte `ends[i]` of
     `paths`, all paths one after another. Raises IndexError where there is no such path."""
@@ -146,6 +159,7 @@ UNSUPPORTED: int  # 1: not for this kernel (CMYK, 12-bit, arithmetic, lossless, 
 CORRUPT: int  # 2
 OVER_LIMIT: int  # 3
 NEEDS_FULL: int  # 4: no end marker is found, or damage was passed over: Pillow's verdict decides
+UNREAD: int  # 5: its bytes were to come from the page cache (`CachedRanges`), and were not all there
 
 FILTER_NEAREST: int  # 0
 FILTER_BILINEAR: int  # 2, numbers as PIL.Image.Resampling has them
@@ -223,7 +237,7 @@ class BatchReport:
 def run_jpegs(
     pool: Pool,
     geometry: Geometry,
-    addresses: npt.NDArray[np.uint64],
+    addresses: npt.NDArray[np.uint64] | CachedRanges,
     sizes: npt.NDArray[np.uint64],
     keys: npt.NDArray[np.uint64],
     out: npt.NDArray[Any],
@@ -243,7 +257,7 @@ def run_jpegs(
 
 def run_views(
     pool: Pool,
-    addresses: npt.NDArray[np.uint64],
+    addresses: npt.NDArray[np.uint64] | CachedRanges,
     sizes: npt.NDArray[np.uint64],
     geometries: list[Geometry],
     keys: list[npt.NDArray[np.uint64]],
@@ -304,7 +318,7 @@ def unfilter_png(filtered: bytes, out: npt.NDArray[np.uint8]) -> bool:
 
 def decode_full(
     pool: Pool,
-    addresses: npt.NDArray[np.uint64],
+    addresses: npt.NDArray[np.uint64] | CachedRanges,
     sizes: npt.NDArray[np.uint64],
     apply_exif: bool = False,
     max_pixels: int = 1 << 28,
@@ -314,7 +328,7 @@ def decode_full(
     """Whole images, RGB uint8 (H, W, 3), None where the status is not OK."""
 
 def probe(
-    addresses: npt.NDArray[np.uint64], sizes: npt.NDArray[np.uint64]
+    addresses: npt.NDArray[np.uint64] | CachedRanges, sizes: npt.NDArray[np.uint64]
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
     """Headers only: (height, width, components, progressive) a row, shape (rows, 4), and a status a row."""
 

@@ -70,15 +70,49 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ByteColumn:
-    """The encoded bytes of one field for the rows of one batch, wherever they lie in memory."""
+class InMemory:
+    """Bytes that lie somewhere in the memory of this process."""
 
     addresses: U64
     """Address of the first byte of each row, shape (rows,)."""
-    sizes: U64
-    """Size of each row in bytes, shape (rows,)."""
     owner: object
     """Keeps the memory alive."""
+
+    def take(self, rows: I64) -> InMemory:
+        """Those of some rows."""
+        return InMemory(addresses=self.addresses[rows], owner=self.owner)
+
+
+class InPageCache(Protocol):
+    """Bytes that lie in the page cache of the system, and in the memory of this process only once they are read."""
+
+    @property
+    def ranges(self) -> Any:
+        """They as `_native.CachedRanges`: the kernel takes them in the place of addresses."""
+
+    def read(self) -> InMemory:
+        """Reads all of them.
+
+        Raises:
+            ShardError: The file is not what its index says.
+            StorageError: It cannot be read.
+        """
+
+    def take(self, rows: I64) -> InPageCache:
+        """Those of some rows."""
+
+    def missed(self) -> None:
+        """Notes that the kernel did not find them all there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ByteColumn:
+    """The encoded bytes of one field for the rows of one batch."""
+
+    place: InMemory | InPageCache
+    """Where they lie."""
+    sizes: U64
+    """Size of each row in bytes, shape (rows,)."""
     absent: I64 = field(default_factory=lambda: NO_ROWS)
     """Rows that lack the field (address and size are 0 there), rising, shape (absent rows,)."""
     choices: I32 | None = None
@@ -94,7 +128,27 @@ class ByteColumn:
 
     def take(self, rows: I64) -> ByteColumn:
         """The bytes of some rows that have the field, as a column of their own."""
-        return ByteColumn(addresses=self.addresses[rows], sizes=self.sizes[rows], owner=self.owner)
+        return ByteColumn(place=self.place.take(rows), sizes=self.sizes[rows])
+
+    @property
+    def memory(self) -> InMemory:
+        """The bytes in memory; what lies in the page cache is read now, once.
+
+        Raises:
+            ShardError: The file is not what its index says.
+            StorageError: It cannot be read.
+        """
+        return self.place if isinstance(self.place, InMemory) else self.place.read()
+
+    @property
+    def left_bytes(self) -> int:
+        """Bytes that are left in the page cache until they are decoded."""
+        return 0 if isinstance(self.place, InMemory) else int(self.sizes.sum())
+
+    @property
+    def addresses(self) -> U64:
+        """Address of the first byte of each row in memory, shape (rows,)."""
+        return self.memory.addresses
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import contextlib
 import resource
 import threading
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from headrace._base.forks import renew_after_fork
@@ -32,6 +33,7 @@ class OpenFiles:
         """In a forked child nobody reads yet, and no thread holds the lock."""
         self.turn = threading.Condition(threading.Lock())
         self.num_in_use = 0
+        self.to_give_back: deque[Callable[[], None]] = deque()
 
     @property
     def capacity(self) -> int:
@@ -52,9 +54,31 @@ class OpenFiles:
         """
         return num == 0 or self.num_in_use == 0 or self.num_in_use + num <= self.capacity
 
+    def may_be_kept(self) -> bool:
+        """Whether files in use now may stay so for long: any reader's next request has room beside them."""
+        with self.turn:
+            return self.num_in_use <= self.capacity // 2
+
+    def give_back_soon(self, release: Callable[[], None]) -> None:
+        """Calls `release`, which takes `turn`, now or when files are next asked for; for finalisers.
+
+        A finaliser may run anywhere, also in a thread that holds `turn`.
+        """
+        self.to_give_back.append(release)
+        if self.turn.acquire(blocking=False):
+            self.turn.release()
+            self.settle()
+
+    def settle(self) -> None:
+        """Gives back what finalisers could not. Called before files are asked for, without `turn`."""
+        while self.to_give_back:
+            with contextlib.suppress(IndexError):  # another thread was faster
+                self.to_give_back.popleft()()
+
     @contextlib.contextmanager
     def reading(self, num: int) -> Iterator[None]:
         """Waits until so many files may be opened, which the caller does in this block, and closes them in it."""
+        self.settle()
         with self.turn:
             self.turn.wait_for(lambda: self.fits(num))
             self.num_in_use += num

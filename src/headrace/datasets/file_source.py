@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headrace._base.open_files import OPEN_FILES
-from headrace.contracts import I32, I64, U64, Allocate, ByteColumn, Column, Layout, SampleName, ValueColumn
+from headrace.contracts import I32, I64, U64, Allocate, ByteColumn, Column, InMemory, Layout, SampleName, ValueColumn
 from headrace.datasets.files.leaves import FileLeaf, Leaf, ValueLeafFacts
 from headrace.datasets.files.table import FileTable
 from headrace.errors import MissingFieldError, StorageError
@@ -158,9 +158,11 @@ def _column(
             faults[int(chosen.rows[row])] = lost[place]
             there[chosen.rows[row]] = False
     return ByteColumn(
-        addresses=read.addresses[span] if whole else _spread(read.addresses[span], chosen.rows, num_rows),
+        place=InMemory(
+            addresses=read.addresses[span] if whole else _spread(read.addresses[span], chosen.rows, num_rows),
+            owner=read.owner,
+        ),
         sizes=read.sizes[span] if whole else _spread(read.sizes[span], chosen.rows, num_rows),
-        owner=read.owner,
         absent=np.flatnonzero(~there),
         choices=_spread(chosen.choices, chosen.rows, num_rows, blank=-1) if leaf.num_choices > 1 else None,
         faults=faults,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from headrace.contracts import I64, NO_ROWS, ByteColumn, Column, ValueColumn
+from headrace.contracts import I64, NO_ROWS, ByteColumn, Column, InMemory, ValueColumn
 from headrace.datasets.values import python_values
 
 
@@ -49,10 +49,9 @@ def merge_bytes(pieces: Sequence[tuple[I64, ByteColumn]], num_rows: int) -> Byte
         if column.choices is not None:
             choices[rows] = column.choices
     return ByteColumn(
-        addresses=addresses,
+        place=InMemory(addresses=addresses, owner=[column.memory.owner for _, column in pieces]),
         sizes=sizes,
         absent=np.sort(np.concatenate([NO_ROWS, *(rows[column.absent] for rows, column in pieces)])),
-        owner=[column.owner for _, column in pieces],
         choices=choices if any(column.choices is not None for _, column in pieces) else None,
         faults={int(rows[row]): error for rows, column in pieces for row, error in column.faults.items()},
     )

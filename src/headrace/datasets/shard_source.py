@@ -8,12 +8,13 @@ from typing import Any
 
 import xxhash
 
-from headrace.contracts import I64, Allocate, ByteColumn, Column, Layout, SampleName
+from headrace.contracts import I64, Allocate, ByteColumn, Column, InMemory, Layout, SampleName
+from headrace.datasets.cached_bytes import CachedBytes, UnreadRanges
 from headrace.datasets.fields import SampleShape
 from headrace.datasets.merge_columns import merge_bytes
 from headrace.errors import ShardChangedError, StorageError
-from headrace.shards import DatasetIndex, ShardSet
-from headrace.storage import read_ranges
+from headrace.shards import DatasetIndex, RangeLease, ShardSet
+from headrace.storage import PageCacheReads, read_ranges
 from headrace.storage.arena import ENDED_EARLY
 
 
@@ -24,7 +25,13 @@ class ShardSource:
         self.index = index
         self.shape = shape
         self.entries = tuple(dict.fromkeys(entry.extensions for entry in shape.entries))
+        self.images = [
+            self.entries.index(extensions)
+            for extensions in self.entries
+            if all(entry.kind == "image" for entry in shape.entries if entry.extensions == extensions)
+        ]
         self.shards = ShardSet(index)
+        self.page_cache = PageCacheReads()
 
     def layout(self) -> Layout:
         """The shards in their order."""
@@ -45,30 +52,63 @@ class ShardSource:
             ShardError: A shard is not what its index says.
             StorageError: A shard cannot be opened or read.
         """
-        pieces = [(rows, self._fetch(ids[rows], allocate)) for rows in self.shards.parts(ids)]
+        parts = self.shards.parts(ids)
+        pieces = [(rows, self._fetch(ids[rows], allocate, may_stay=len(parts) == 1)) for rows in parts]
         if len(pieces) == 1:
             return pieces[0][1]
         names = [entry.name for entry in self.shape.entries]
         return {name: merge_bytes([(rows, columns[name]) for rows, columns in pieces], len(ids)) for name in names}
 
-    def _fetch(self, ids: I64, allocate: Allocate) -> dict[str, ByteColumn]:
-        """The bytes of all fields of samples whose shards may be open at once."""
+    def _fetch(self, ids: I64, allocate: Allocate, *, may_stay: bool) -> dict[str, ByteColumn]:
+        """The bytes of all fields of samples whose shards may be open at once; images may stay where they are."""
         with self.shards.fetch_ranges(ids, self.entries) as lease:
-            read = read_ranges(lease.fds, lease.offsets, lease.sizes, allocate)
-            if read.failed:
-                raise self._error(ids, *min(read.failed.items()))
+            staying = self._staying(lease) if may_stay else []
+            read = [number for number in range(len(self.entries)) if number not in staying]
+            memory = self._read(ids, lease, read, allocate)
+            if staying and not lease.keep():
+                memory |= self._read(ids, lease, staying, allocate)
+        places: dict[int, InMemory | CachedBytes] = {
+            number: memory[number] if number in memory else self._unread(ids, lease, number, allocate)
+            for number in range(len(self.entries))
+        }
         columns = {
             extensions: ByteColumn(
-                addresses=read.addresses[place],
-                sizes=lease.sizes[place],
-                absent=lease.absent[place],
-                owner=read.arena,
-                choices=lease.choices[place] if len(extensions) > 1 else None,
+                place=places[number],
+                sizes=lease.sizes[number],
+                absent=lease.absent[number],
+                choices=lease.choices[number] if len(extensions) > 1 else None,
                 faults=lease.faults,
             )
-            for place, extensions in enumerate(self.entries)
+            for number, extensions in enumerate(self.entries)
         }
         return {entry.name: columns[entry.extensions] for entry in self.shape.entries}
+
+    def _staying(self, lease: RangeLease) -> list[int]:
+        """The entries whose images are all in the page cache, where whoever decodes them reads them best."""
+        return [
+            number
+            for number in self.images
+            if self.page_cache.found(lease.fds[number], lease.offsets[number], lease.sizes[number])
+        ]
+
+    def _unread(self, ids: I64, lease: RangeLease, number: int, allocate: Allocate) -> CachedBytes:
+        """An entry in the page cache; the lease goes with it."""
+
+        def load() -> InMemory:
+            return self._read(ids, lease, [number], allocate)[number]
+
+        return CachedBytes(UnreadRanges(lease, number, load, self.page_cache))
+
+    def _read(self, ids: I64, lease: RangeLease, entries: list[int], allocate: Allocate) -> dict[int, InMemory]:
+        """Some entries, read into one arena."""
+        if not entries:
+            return {}
+        read = read_ranges(lease.fds[entries], lease.offsets[entries], lease.sizes[entries], allocate)
+        if read.failed:
+            raise self._error(ids, *min(read.failed.items()))
+        return {
+            number: InMemory(addresses=read.addresses[place], owner=read.arena) for place, number in enumerate(entries)
+        }
 
     def names(self, ids: I64) -> Sequence[SampleName]:
         """Shard and key of each sample."""

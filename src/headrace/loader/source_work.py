@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace._base.hashing import sample_keys
-from headrace.contracts import Allocate, BatchSource, Column, Recorder, SampleName, Step
+from headrace.contracts import Allocate, BatchSource, ByteColumn, Column, Recorder, SampleName, Step
 from headrace.datasets.context import BatchContext
 from headrace.datasets.plan import SamplePlan
 from headrace.datasets.policy import Policy
@@ -72,7 +72,10 @@ class SourceWork:
         columns = self.source.fetch(step.ids, metered)
         if self.read_ahead is not None:
             self.read_ahead.after(step)
-        return Fetched(columns=columns, size_bytes=metered.size_bytes)
+        left_bytes = sum(column.left_bytes for column in columns.values() if isinstance(column, ByteColumn))
+        if left_bytes:
+            self.recorder.count("page_cache_bytes", left_bytes)
+        return Fetched(columns=columns, size_bytes=metered.size_bytes + left_bytes)
 
     def run(self, step: Step, fetched: Fetched, allocate: Allocate) -> Made:
         """The batch of the step."""

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace import _native
-from headrace.contracts import I64, RAISE_LIMITS, U8, ByteColumn, DecodeImage, Recorder
+from headrace.contracts import I64, RAISE_LIMITS, U8, U64, ByteColumn, DecodeImage, Recorder
 from headrace.errors import CorruptImageError, ImageLimitError, MissingFieldError, SampleError
+from headrace.recipes.encoded import run_on
 from headrace.recipes.recipe import ImageRecipe
 from headrace.recipes.tensors import pil_pixels
 
@@ -28,15 +29,22 @@ class Decoder:
         if not rows.size:
             return []
         limits = self.recipe.limits
-        arrays, report = _native.decode_full(
-            self.pool,
-            column.addresses[rows],
-            column.sizes[rows],
-            apply_exif=self.recipe.exif == "apply",
-            max_pixels=limits.pixels,
-            max_scans=limits.scans,
-            max_decoder_bytes=limits.decoder_bytes,
-        )
+        chosen = column.take(rows)
+
+        def call(
+            encoded: U64 | _native.CachedRanges,
+        ) -> tuple[list[U8 | None], _native.BatchReport]:
+            return _native.decode_full(
+                self.pool,
+                encoded,
+                chosen.sizes,
+                apply_exif=self.recipe.exif == "apply",
+                max_pixels=limits.pixels,
+                max_scans=limits.scans,
+                max_decoder_bytes=limits.decoder_bytes,
+            )
+
+        arrays, report = run_on(chosen, call, lambda result: [result[1]])
         return [
             self.left_over(column, int(row), int(report.status[index]), report.message(index))
             if array is None

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from headrace import _native
 from headrace.contracts import U64, Allocate, ByteColumn
+from headrace.recipes.encoded import run_on
 from headrace.recipes.full_decode import absent
 from headrace.recipes.program import ImageProgram
 from headrace.recipes.rows import Rows
@@ -41,17 +42,21 @@ def run_views(
         runner.target(allocate, num_rows, size, channels_last=channels_last)
         for runner, size in zip(runners, known, strict=True)
     ]
-    reports = _native.run_views(
-        runners[0].pool,
-        there.addresses,
-        there.sizes,
-        [runner.for_jpegs for runner in runners],
-        keys_there,
-        [target.raw for target in targets],
-        [runner.lut for runner in runners],
-        rows,
-        channels_last=channels_last,
-    )
+
+    def call(encoded: U64 | _native.CachedRanges) -> list[_native.BatchReport]:
+        return _native.run_views(
+            runners[0].pool,
+            encoded,
+            there.sizes,
+            [runner.for_jpegs for runner in runners],
+            keys_there,
+            [target.raw for target in targets],
+            [runner.lut for runner in runners],
+            rows,
+            channels_last=channels_last,
+        )
+
+    reports = run_on(there, call, lambda reports: reports)
     made = []
     for runner, report, own_keys, target in zip(runners, reports, keys_there, targets, strict=True):
         outcome = runner.finished(report, there, own_keys, target, rows)

@@ -11,6 +11,7 @@ import torch
 from headrace import _native
 from headrace.contracts import I32, I64, U8, U64, Allocate, ByteColumn, Fault
 from headrace.errors import SampleError
+from headrace.recipes.encoded import run_on
 from headrace.recipes.full_decode import Decoder
 from headrace.recipes.kernel_geometry import kernel_geometry
 from headrace.recipes.reference import apply_ops
@@ -67,17 +68,21 @@ class SpanRunner:
             target: Where they go.
             places: Row of the target of each image; None: one after another.
         """
-        report = _native.run_jpegs(
-            self.pool,
-            self.for_jpegs,
-            column.addresses,
-            column.sizes,
-            keys,
-            target.raw,
-            places,
-            lut=self.lut,
-            channels_last=target.channels_last,
-        )
+
+        def call(encoded: U64 | _native.CachedRanges) -> _native.BatchReport:
+            return _native.run_jpegs(
+                self.pool,
+                self.for_jpegs,
+                encoded,
+                column.sizes,
+                keys,
+                target.raw,
+                places,
+                lut=self.lut,
+                channels_last=target.channels_last,
+            )
+
+        report = run_on(column, call, lambda report: [report])
         return self.finished(report, column, keys, target, places)
 
     def finished(

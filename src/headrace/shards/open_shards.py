@@ -59,6 +59,7 @@ class OpenShards:
 
         Waits until other threads have released enough of theirs. A thread that holds some may only ask for those again.
         """
+        OPEN_FILES.settle()
         with OPEN_FILES.turn:
             OPEN_FILES.turn.wait_for(lambda: OPEN_FILES.fits(self._num_unused(shards)))
             OPEN_FILES.num_in_use += self._num_unused(shards)
@@ -100,6 +101,7 @@ class OpenShards:
 
     def close_idle(self) -> None:
         """Closes all shards that are not reserved. They open again when they are asked for."""
+        OPEN_FILES.settle()
         with OPEN_FILES.turn:
             self._close_idle(len(self.places))
 

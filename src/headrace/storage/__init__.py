@@ -2,5 +2,6 @@
 
 from headrace.storage.arena import ArenaRead, read_files, read_ranges
 from headrace.storage.gather import Gathering, gather
+from headrace.storage.page_cache import CachedRanges, PageCacheReads
 
-__all__ = ["ArenaRead", "Gathering", "gather", "read_files", "read_ranges"]
+__all__ = ["ArenaRead", "CachedRanges", "Gathering", "PageCacheReads", "gather", "read_files", "read_ranges"]

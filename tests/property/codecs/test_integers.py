@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from headrace.codecs import decode_integers
 from headrace.codecs.integers import decode_integer
-from headrace.contracts import ByteColumn
+from headrace.contracts import ByteColumn, InMemory
 
 PLAIN = st.builds(
     lambda before, sign, number, after: f"{before}{sign}{number}{after}".encode(),
@@ -21,10 +21,9 @@ PLAIN = st.builds(
 def column_of(texts, absent=()):
     kept = [np.frombuffer(text or b" ", dtype=np.uint8) for text in texts]
     return ByteColumn(
-        addresses=np.array([one.ctypes.data for one in kept], dtype=np.uint64),
+        place=InMemory(addresses=np.array([one.ctypes.data for one in kept], dtype=np.uint64), owner=kept),
         sizes=np.array([len(text) for text in texts], dtype=np.uint64),
         absent=np.array(absent, dtype=np.int64),
-        owner=kept,
     )
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import headrace as hr
-from headrace.contracts import ByteColumn, SampleName
+from headrace.contracts import ByteColumn, InMemory, SampleName
 from headrace.datasets.context import BatchContext
 from headrace.datasets.field_reader import FieldReader
 from headrace.datasets.fields import parse_fields
@@ -49,9 +49,11 @@ def column(rows):
     """A column of bytes; None where a row lacks the field."""
     memory = [ctypes.create_string_buffer(row, len(row) + 1) if row is not None else None for row in rows]
     return ByteColumn(
-        addresses=np.array([0 if one is None else ctypes.addressof(one) for one in memory], dtype=np.uint64),
+        place=InMemory(
+            addresses=np.array([0 if one is None else ctypes.addressof(one) for one in memory], dtype=np.uint64),
+            owner=memory,
+        ),
         sizes=np.array([0 if row is None else len(row) for row in rows], dtype=np.uint64),
-        owner=memory,
         absent=np.array([place for place, row in enumerate(rows) if row is None], dtype=np.int64),
     )
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from headrace.contracts import ByteColumn, Layout, SampleName, ValueColumn
+from headrace.contracts import ByteColumn, InMemory, Layout, SampleName, ValueColumn
 from headrace.datasets.values import row_bytes
 from headrace.datasets.views import JoinedSource, SelectedSource
 
@@ -23,10 +23,9 @@ class Words:
     def fetch(self, ids, allocate):
         chosen = [self.words[index] for index in ids]
         column = ByteColumn(
-            addresses=np.array([word.ctypes.data for word in chosen], dtype=np.uint64),
+            place=InMemory(addresses=np.array([word.ctypes.data for word in chosen], dtype=np.uint64), owner=chosen),
             sizes=np.array([len(word) for word in chosen], dtype=np.uint64),
             absent=np.flatnonzero([not len(word) for word in chosen]),
-            owner=chosen,
             choices=np.array([len(word) % 2 for word in chosen], dtype=np.int32),
         )
         return {"txt": column, "len": ValueColumn(values=np.array([len(word) for word in chosen]))}

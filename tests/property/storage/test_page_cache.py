@@ -1,0 +1,99 @@
+"""What stays in the page cache: ranges are there only where they can be read whole, and a miss is remembered."""
+
+import os
+import pickle
+
+import numpy as np
+import pytest
+
+from headrace.storage import CachedRanges, PageCacheReads
+from headrace.storage.page_cache import LARGEST_BYTES, PAUSE_BATCHES
+from tests.page_cache import bring_in, throw_out
+
+SIZE = 300_000
+
+
+@pytest.fixture
+def path(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(np.random.default_rng(0).bytes(SIZE))
+    return path
+
+
+@pytest.fixture
+def fd(path):
+    fd = os.open(path, os.O_RDONLY)
+    yield fd
+    os.close(fd)
+
+
+def arrays(fds, offsets, sizes):
+    return np.array(fds, dtype=np.int32), np.array(offsets, dtype=np.uint64), np.array(sizes, dtype=np.uint64)
+
+
+def all_there(*ranges):
+    return CachedRanges(*arrays(*zip(*ranges, strict=True))).all_there()
+
+
+def test_ranges_are_there_once_they_were_read(path, fd):
+    bring_in(path)
+    assert all_there((fd, 0, 1), (fd, 5, 1000), (fd, SIZE - 10, 10), (fd, 0, SIZE))
+    throw_out(path)
+    assert not all_there((fd, 0, 1))
+    os.pread(fd, 4096, 0)
+    assert all_there((fd, 0, 4096))
+
+
+def test_a_range_that_cannot_be_read_is_not_there(path, fd):
+    bring_in(path)
+    assert not all_there((fd, 0, 10), (fd, SIZE - 10, 11))
+    assert not all_there((fd, SIZE, 1))
+    assert not all_there((fd, 2**63 + 5, 10))
+    assert not all_there((987_654, 0, 10))
+
+
+def test_where_there_is_no_range_none_lacks(path, fd):
+    bring_in(path)
+    assert all_there((fd, 0, 10), (-1, 0, 0), (fd, SIZE + 5, 0))
+    assert CachedRanges(*arrays([], [], [])).all_there()
+
+
+def test_lengths_must_agree():
+    with pytest.raises(ValueError, match="one length"):
+        CachedRanges(*arrays([1], [0, 1], [1, 1]))
+
+
+def test_what_follows_a_batch_that_is_there_is_not_looked_for(path, fd):
+    bring_in(path)
+    reads = PageCacheReads()
+    assert reads.found(*arrays([fd], [0], [SIZE]))
+    assert reads.found(*arrays([fd], [SIZE], [1]))  # it is not there, and whoever decodes it will see
+
+
+def test_after_a_miss_batches_are_read_ahead_for_a_while(path, fd):
+    bring_in(path)
+    reads, whole = PageCacheReads(), arrays([fd], [0], [SIZE])
+    assert reads.found(*whole)
+    reads.missed()
+    assert [reads.found(*whole) for _ in range(PAUSE_BATCHES)] == [False] * PAUSE_BATCHES
+    throw_out(path)
+    assert not reads.found(*whole)  # it looks again
+    bring_in(path)
+    assert reads.found(*whole)
+
+
+def test_large_images_and_empty_batches_are_read_ahead(path, fd):
+    bring_in(path)
+    reads = PageCacheReads()
+    assert not reads.found(*arrays([], [], []))
+    assert not reads.found(*arrays([fd, fd], [0, 0], [10, LARGEST_BYTES + 1]))
+    assert reads.found(*arrays([fd], [0], [10]))
+
+
+def test_what_was_seen_does_not_travel(path, fd):
+    bring_in(path)
+    reads = PageCacheReads()
+    before = pickle.dumps(reads)
+    assert reads.found(*arrays([fd], [0], [SIZE]))
+    assert pickle.dumps(reads) == before  # and so a dataset is not one that changes while it makes samples
+    assert not pickle.loads(before).is_trusted
