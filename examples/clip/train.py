@@ -1,12 +1,15 @@
 """Trains an image encoder and a text encoder on captioned photographs, as CLIP does; `README.md` beside this says how.
 
-Runs on as many ranks as torchrun starts, with NCCL where there are GPUs and gloo elsewhere.
+Runs on as many ranks as torchrun starts, with NCCL where there are GPUs and gloo elsewhere. Started again after a
+crash, it goes on from its checkpoint, on as many ranks as there are then.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import tokenizers
@@ -14,6 +17,7 @@ import torch
 import torch.distributed as dist
 import torchvision
 from torch import nn
+from torch.distributed.checkpoint.stateful import Stateful
 from torch.distributed.nn.functional import all_gather
 from torch.nn import functional
 from torch.nn.parallel import DistributedDataParallel
@@ -40,6 +44,8 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--lr", type=float, default=5e-4)
     parser.add_argument("--size", type=int, default=224, help="height and width of the crop, in pixels")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--checkpoint", type=Path, help="file; written by rank 0, and gone on from if it is there")
+    parser.add_argument("--save-every", type=int, default=500, help="steps from one checkpoint to the next")
     return parser.parse_args(arguments)
 
 
@@ -117,26 +123,61 @@ def contrast(images: torch.Tensor, texts: torch.Tensor, scale: torch.Tensor) -> 
     return (by_image + by_text) / 2
 
 
+def load(path: Path | None, parts: Mapping[str, Stateful]) -> None:
+    """Goes on from the checkpoint, if there is one."""
+    if path is not None and path.exists():
+        states = torch.load(path, map_location="cpu", weights_only=True)
+        for name, part in parts.items():
+            part.load_state_dict(states[name])
+
+
+def save(path: Path | None, parts: Mapping[str, Stateful]) -> None:
+    """Rank 0 replaces the checkpoint as a whole: a crash in the middle leaves the one before."""
+    if path is not None and dist.get_rank() == 0:
+        unfinished = path.with_name(path.name + ".unfinished")
+        torch.save({name: part.state_dict() for name, part in parts.items()}, unfinished)
+        unfinished.replace(path)
+
+
+def train_epoch(
+    model: nn.Module,
+    loader: hr.DataLoader[Any],
+    optimiser: torch.optim.Optimizer,
+    args: argparse.Namespace,
+    parts: Mapping[str, Stateful],
+) -> float:
+    """One epoch, or what is left of it; returns this rank's mean loss."""
+    device = next(model.parameters()).device
+    total, num_steps = torch.zeros((), device=device), 0
+    for images, ids in loader:
+        loss = contrast(*model(images.to(device, non_blocking=True), ids.to(device, non_blocking=True)))
+        optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        optimiser.step()
+        total += loss.detach()
+        num_steps += 1
+        if loader.step % args.save_every == 0:
+            save(args.checkpoint, parts)
+    return float(total) / max(1, num_steps)
+
+
 def train(args: argparse.Namespace, device: torch.device) -> None:
-    """All epochs."""
+    """All epochs that are left."""
     torch.manual_seed(args.seed)
     loader = make_train_loader(args)
     num_tokens = tokenizers.Tokenizer.from_file(args.tokenizer).get_vocab_size()
-    model = DistributedDataParallel(Encoders(args, num_tokens).to(device))
+    model = Encoders(args, num_tokens).to(device)
+    parallel = DistributedDataParallel(model)
     optimiser = torch.optim.AdamW(model.parameters(), lr=args.lr, weight_decay=0.1)
+    parts: dict[str, Stateful] = {"model": model, "optimiser": optimiser, "loader": loader}
+    load(args.checkpoint, parts)
     if dist.get_rank() == 0:
         print(loader.explain(), flush=True)
-    for epoch in range(args.epochs):
-        total, num_steps = torch.zeros((), device=device), 0
-        for images, ids in loader:
-            loss = contrast(*model(images.to(device, non_blocking=True), ids.to(device, non_blocking=True)))
-            optimiser.zero_grad(set_to_none=True)
-            loss.backward()
-            optimiser.step()
-            total += loss.detach()
-            num_steps += 1
+    for epoch in range(loader.epoch, args.epochs):
+        loss = train_epoch(parallel, loader, optimiser, args, parts)
+        save(args.checkpoint, parts)
         if dist.get_rank() == 0:
-            print(f"epoch {epoch}: loss {float(total) / max(1, num_steps):.3f}", flush=True)
+            print(f"epoch {epoch}: loss {loss:.3f}", flush=True)
 
 
 def main() -> None:
