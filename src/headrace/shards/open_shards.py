@@ -74,14 +74,15 @@ class OpenShards:
     def release(self, shards: Sequence[int]) -> None:
         """Gives reserved shards back; idle ones beyond the capacity are closed."""
         with OPEN_FILES.turn:
+            num_unused = 0
             for shard in shards:
                 place = self.places[shard]
                 place.num_users -= 1
+                num_unused += place.num_users == 0
                 if place.shard is None and place.num_users == 0:
                     del self.places[shard]  # it could not be opened
-                    OPEN_FILES.give_back(1)
-                elif place.num_users == 0:
-                    OPEN_FILES.give_back(1)
+            if num_unused:
+                OPEN_FILES.give_back(num_unused)
             self._close_surplus()
 
     def get(self, shard: int) -> OpenShard:
