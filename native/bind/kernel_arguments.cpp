@@ -115,9 +115,9 @@ const void* checked_lut(const std::optional<InputArray>& lut, const OutputArray&
 }  // namespace
 
 DecodeLimits checked_limits(int64_t max_pixels, int max_scans, int64_t max_decoder_bytes) {
-  check_range<int64_t>("max_pixels", max_pixels, 1, int64_t{1} << 32);
-  check_range("max_scans", max_scans, 1, 1 << 20);
-  check_range<int64_t>("max_decoder_bytes", max_decoder_bytes, 1 << 20, int64_t{1} << 40);
+  check_range<int64_t>("pixels", max_pixels, 1, int64_t{1} << 32);
+  check_range("scans", max_scans, 1, 1 << 20);
+  check_range<int64_t>("decoder_bytes", max_decoder_bytes, 1 << 20, int64_t{1} << 40);
   return {.pixels = max_pixels, .scans = max_scans, .decoder_bytes = max_decoder_bytes};
 }
 

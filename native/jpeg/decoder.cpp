@@ -109,11 +109,11 @@ Outcome Decoder::judge_headers(const DecodeLimits& limits) const {
   const int64_t num_pixels = int64_t{header_.width} * header_.height;
   if (num_pixels > limits.pixels) {
     return over_limit("an image of " + std::to_string(header_.width) + " x " + std::to_string(header_.height) +
-                      " pixels, the limit (max_pixels) is " + std::to_string(limits.pixels));
+                      " pixels, the `pixels` limit is " + std::to_string(limits.pixels));
   }
   if (coefficient_bytes() > limits.decoder_bytes) {
     return over_limit("decoding needs " + std::to_string(coefficient_bytes()) +
-                      " bytes, the limit (max_decoder_bytes) is " + std::to_string(limits.decoder_bytes));
+                      " bytes, the `decoder_bytes` limit is " + std::to_string(limits.decoder_bytes));
   }
   return {};
 }

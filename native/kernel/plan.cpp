@@ -70,7 +70,7 @@ Outcome make_plan(const Geometry& geometry, Size image, uint64_t key, const Give
   if (!outcome.ok()) return outcome;
   if (int64_t{plan.resized.height} * plan.resized.width > geometry.limits.pixels) {
     return {.status = Status::over_limit,
-            .message = "a resize to " + text(plan.resized) + " pixels, the limit (max_pixels) is " +
+            .message = "a resize to " + text(plan.resized) + " pixels, the `pixels` limit is " +
                        std::to_string(geometry.limits.pixels)};
   }
   return outcome;

@@ -136,9 +136,9 @@ def test_run_pixels_refuses(changes, message):
         ({"flip_probability": 1.5}, "flip_probability must be between"),
         ({"crop_op": -1}, "crop_op must be between"),
         ({"flip_op": 2**32}, "flip_op must be between"),
-        ({"max_pixels": 0}, "max_pixels must be between"),
-        ({"max_scans": 0}, "max_scans must be between"),
-        ({"max_decoder_bytes": 5}, "max_decoder_bytes must be between"),
+        ({"max_pixels": 0}, "pixels must be between"),
+        ({"max_scans": 0}, "scans must be between"),
+        ({"max_decoder_bytes": 5}, "decoder_bytes must be between"),
     ],
 )
 def test_geometry_refuses(options, message):

@@ -11,6 +11,7 @@ import torch
 from headrace.contracts import Bools
 from headrace.datasets.batch_run import BatchRun
 from headrace.datasets.fields import SampleShape
+from headrace.datasets.joint.absent_images import all_lack, without_images
 from headrace.datasets.values import python_values
 from headrace.errors import TransformError
 from headrace.recipes.joint import SampleForm
@@ -59,7 +60,15 @@ class JointLeaves:
         Raises:
             TransformError: A transform raised.
         """
-        return apply_ops(ops, self.shape.build(wrapped(parts, form)), key)
+        return self.run(ops, self.shape.build(wrapped(parts, form)), key, lacks_images=all_lack(parts, form))
+
+    def run(self, ops: Sequence[Op], sample: Any, key: int, *, lacks_images: bool) -> Any:
+        """What transforms make of a sample, in Python.
+
+        Raises:
+            TransformError: A transform raised.
+        """
+        return apply_ops(without_images(ops, self.shape, self.form) if lacks_images else ops, sample, key)
 
     def split(self, samples: Sequence[Any]) -> list[list[Any] | None] | None:
         """The leaves of each sample, None of those that failed; None for all where a sample has another shape."""

@@ -10,6 +10,7 @@ from headrace.contracts import I32, I64
 from headrace.datasets.batch_run import BatchRun
 from headrace.datasets.fields import SampleShape
 from headrace.datasets.image_leaf import ImageLeaf
+from headrace.datasets.joint.absent_images import all_lack
 from headrace.datasets.joint.leaves import JointLeaves
 from headrace.datasets.joint.plan import JointPlan
 from headrace.datasets.joint.prefix import JointPrefix
@@ -20,7 +21,6 @@ from headrace.datasets.samples import Samples
 from headrace.errors import SampleError
 from headrace.recipes.joint.members import wrapped
 from headrace.recipes.joint.sample_form import form_after
-from headrace.recipes.reference import apply_ops
 
 
 class JointProgram:
@@ -82,13 +82,15 @@ class JointProgram:
 
     def _run_apart(self, batch: BatchRun, columns: Mapping[int, list[Any]]) -> list[Any]:
         """The samples of a batch after the Python part."""
+        may_lack = any(batch.lacking(leaf.name) for leaf in self.images.values())
 
         def prepare(rows: I64, images: Sequence[list[Any]], params: Sequence[I32]) -> Callable[[int], Any]:
             parts = self.prefix.run_apart(batch, columns, rows, images, params)
             return lambda at: self.leaves.shape.build(wrapped([column[at] for column in parts], self.middle_form))
 
         def call(sample: Any, key: int) -> Any:
-            return apply_ops(self.recipe.middle, sample, key)
+            lacks = may_lack and all_lack(self.leaves.shape.leaves(sample), self.leaves.form)
+            return self.leaves.run(self.recipe.middle, sample, key, lacks_images=lacks)
 
         def note(row: int, error: Exception, sample: Any) -> None:
             self.leaves.note(batch, row, error, self.leaves.shape.leaves(sample))
