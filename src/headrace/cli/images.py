@@ -92,6 +92,7 @@ def folder_images(folder: str, size_px: int, batch_size: int) -> Iterator[Images
             ) from error
         load = f"loader = hr.DataLoader(dataset, batch_size={batch_size}, shuffle=True)"
         paste: tuple[str, ...] = (
+            "from torchvision.datasets import ImageFolder",
             "import headrace as hr",
             f'dataset = ImageFolder("{folder}", transform)  # as you have it',
             load,
@@ -99,7 +100,7 @@ def folder_images(folder: str, size_px: int, batch_size: int) -> Iterator[Images
         if root != folder:
             shards = f"{folder.rstrip('/')}-shards"
             dataset_line = f'dataset = hr.ShardDataset("{shards}", fields="jpg", transform=transform)'
-            paste = (paste[0], f"{dataset_line}  # after: headrace pack {folder} {shards}", load)
+            paste = ("import headrace as hr", f"{dataset_line}  # after: headrace pack {folder} {shards}", load)
         yield Images(ours=dataset, stock=dataset, paste=paste)
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from headrace._base.units import format_bytes
+from headrace._base.units import count, format_bytes
 from headrace.cli.class_line import class_line
 from headrace.cli.output import AsJson, note, progress, show
 from headrace.errors import StorageError
@@ -109,8 +109,9 @@ def save(found: DatasetIndex, names: list[str]) -> tuple[str | None, Mapping[str
 
 def summary(result: Indexed) -> str:
     """The result in a line or two."""
+    samples, shards = count(result.num_samples, "sample"), count(result.num_shards, "shard")
     lines = [
-        f"{result.num_samples:,} samples in {result.num_shards:,} shards, {format_bytes(result.size_bytes)}",
+        f"{samples} in {shards}, {format_bytes(result.size_bytes)}",
         f"  fields   {', '.join(result.fields)}",
     ]
     if result.class_names is not None:

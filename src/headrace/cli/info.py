@@ -89,11 +89,14 @@ def describe(dataset: DatasetIndex, first: ShardIndex | None, num_ranks: int | N
 
 def summary(result: Info) -> str:
     """The facts as lines."""
-    sizes = f"{format_bytes(result.smallest_shard_bytes)} to {format_bytes(result.largest_shard_bytes)}"
+    sizes = span(format_bytes(result.smallest_shard_bytes), format_bytes(result.largest_shard_bytes))
+    each = span(f"{result.fewest_samples:,}", count(result.most_samples, "sample"))
+    if result.fewest_samples == result.most_samples:
+        each = count(result.most_samples, "sample")
     samples, shards = count(result.num_samples, "sample"), count(result.num_shards, "shard")
     lines = [
         f"{samples} in {shards}, {format_bytes(result.size_bytes)}",
-        f"  shards   {sizes}, {result.fewest_samples:,} to {result.most_samples:,} samples each",
+        f"  shards   {sizes}, {each} each",
         f"  fields   {', '.join(result.fields)}",
     ]
     if result.class_names is not None:
@@ -102,3 +105,8 @@ def summary(result: Info) -> str:
         members = ", ".join(f"{member.field} {format_bytes(member.size_bytes)}" for member in result.first_members)
         lines.append(f"  first    {result.first_key}: {members}")
     return "\n".join(lines)
+
+
+def span(least: str, most: str) -> str:
+    """`"1 KiB to 2 KiB"`, or one of them where both read the same."""
+    return least if least == most else f"{least} to {most}"

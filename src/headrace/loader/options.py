@@ -15,6 +15,7 @@ from headrace.order import OnBatchChange
 
 Extra: TypeAlias = Literal["index", "key", "url", "valid"]
 Engine: TypeAlias = Literal["auto", "threads", "processes"]
+LEAST_BUDGET_BYTES = 1 << 20
 MOST_WORKERS = 1024
 """As many threads as the native pool takes; beyond that a number of workers is a slip of the keyboard."""
 ShuffleArgument: TypeAlias = bool | Literal["full", "window"] | None
@@ -87,7 +88,7 @@ class LoaderOptions:
         if self.drop_last and self.tail not in (None, "drop"):
             raise OptionError("drop_last=True contradicts tail", got=f"tail={self.tail!r}", accepted="one of the two")
         if self.memory_budget != "auto":
-            parse_bytes(self.memory_budget, name="memory_budget")
+            check_budget(self.memory_budget)
         _check_seed(self.seed)
         if self.collate_fn is not None and not callable(self.collate_fn):
             raise OptionError("collate_fn cannot be called", got=repr(self.collate_fn), accepted="a callable or None")
@@ -142,3 +143,17 @@ def _check_seed(seed: object) -> None:
 def _check_mode(name: str, value: object, accepted: Sequence[object]) -> None:
     if not any(value is one or (isinstance(one, str) and value == one) for one in accepted):
         raise OptionError(f"{name} is not accepted", got=repr(value), accepted=", ".join(map(repr, accepted)))
+
+
+def check_budget(budget: int | str) -> None:
+    """Refuses a budget in which no batch has room: a number of bytes this small was meant as something else.
+
+    Raises:
+        OptionError: Not a size, or less than `LEAST_BUDGET_BYTES`.
+    """
+    if parse_bytes(budget, name="memory_budget") < LEAST_BUDGET_BYTES:
+        raise OptionError(
+            "memory_budget is too small",
+            got=repr(budget),
+            accepted=f'"auto", or at least {LEAST_BUDGET_BYTES} bytes, as a number or a string such as "8GiB"',
+        )

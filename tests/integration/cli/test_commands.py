@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -216,15 +218,27 @@ def test_try_gives_one_number_and_lines_to_paste(headrace, photographs, packed):
         assert result.exit_code == 0, result.stderr
         facts = json.loads(result.stdout)
         assert facts["speedup"] == pytest.approx(facts["ours_samples_per_s"] / facts["stock_samples_per_s"])
-        assert len(facts["paste"]) == 3
+        assert len(facts["paste"]) == (4 if source == photographs else 3)
         assert "hr.DataLoader" in facts["paste"][-1]
 
 
-def test_the_lines_to_paste_run(headrace, packed):
+@pytest.mark.parametrize("kind", ["folders", "shards"])
+def test_the_lines_to_paste_run(headrace, photographs, packed, kind):
     import torch
     from torchvision.transforms import v2
 
-    result = headrace("try", packed, "--seconds", 0.1, "--batch-size", 4, "--size", 64, "--workers", 0)
+    result = headrace(
+        "try",
+        packed if kind == "shards" else photographs,
+        "--seconds",
+        0.1,
+        "--batch-size",
+        4,
+        "--size",
+        64,
+        "--workers",
+        0,
+    )
     lines = result.stdout.split("\n\n")[-1]
     transform = v2.Compose([v2.Resize((32, 32)), v2.ToImage(), v2.ToDtype(torch.float32, scale=True)])
     names = {"transform": transform}
@@ -301,3 +315,14 @@ def test_a_name_that_does_not_exist_is_no_shard(headrace, tmp_path):
 def test_a_source_without_images_is_no_trial(headrace, tmp_path):
     (tmp_path / "a").mkdir()
     assert headrace("try", tmp_path).exit_code == 3
+
+
+def test_one_shard_of_equal_counts_is_told_in_the_singular(headrace, packed, tmp_path):
+    shutil.copy(min(Path(packed).glob("*.tar")), tmp_path / "a-000000.tar")
+    for command in ("info", "index"):
+        text = headrace(command, tmp_path).stdout
+        assert " in 1 shard," in text
+        assert "1 shards" not in text
+    each = re.search(r"  shards   ([^,]*), (\d+) samples? each", headrace("info", tmp_path).stdout)
+    assert each is not None
+    assert " to " not in each[1]
