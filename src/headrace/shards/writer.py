@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from headrace.errors import OptionError, WriteError
 from headrace.shards.dataset_json import dataset_document, write_document
+from headrace.shards.earlier_index import joined_with_earlier
 from headrace.shards.names import is_dunder
 from headrace.shards.output import FileRange
 from headrace.shards.shard_file import FieldBytes, ShardFile
@@ -114,14 +115,19 @@ class ShardWriter:
         self.fields.update(dict.fromkeys(fields))
 
     def close(self) -> tuple[ShardInfo, ...]:
-        """Publishes the last shard and writes `index.json`. Idempotent; gives all shards."""
+        """Publishes the last shard and writes `index.json`, where others stay listed. Idempotent; gives all shards.
+
+        Raises:
+            WriteError: The index that is there has other class names, or other facts, for shards that stay.
+        """
         if not self.is_closed:
             self.is_closed = True
             self.finish_shard()
             if self.write_dataset_index:
                 folder = os.path.dirname(self.pattern)
                 document = dataset_document(self.shards, tuple(self.fields), self.extra, folder)
-                write_document(os.path.join(folder, INDEX_NAME), document)
+                path = os.path.join(folder, INDEX_NAME)
+                write_document(path, joined_with_earlier(document, path))
         return tuple(self.shards)
 
     def abort(self) -> None:
