@@ -21,7 +21,8 @@ def recognise(path: str) -> tuple[SourceKind, str]:
 
     A pattern or a `.tar` is shards, a file with the extension of a list is a list, a folder that holds tars is shards.
     In other folders the files decide: images that have companions of the same name, or that lie in the folder itself,
-    are siblings; images that lie in sub-folders on their own are classes.
+    are siblings; images that lie in sub-folders on their own are classes. So are, without any
+    image, files of the same name; where there are none of these either, somebody has to say that the files are samples.
 
     Raises:
         SourceError: Nothing there, or nothing that is known.
@@ -50,15 +51,23 @@ def recognise_folder(path: str) -> tuple[SourceKind, str]:
         return "shards", "the folder holds .tar files"
     if any(is_image(name) for name in names):
         return "siblings", "images lie in the folder itself"
-    for folder in sub_folders(path):
+    below = sub_folders(path)
+    for folder in below:
         names = file_names(folder)
         companion = next((name for name in names if has_image(name, names)), None)
         if companion is not None:
             return "siblings", f"{companion} lies beside an image of the same name"
         if any(is_image(name) for name in names):
             return "image-folder", "images lie in sub-folders, which are taken for their classes"
-    if names or file_names(path):
-        return "siblings", "there are files, but no images"
+    listings = [file_names(folder) for folder in (path, *below)]
+    if any(have_companions(names) for names in listings):
+        return "siblings", "files of the same name belong together"
+    if any(listings):
+        raise SourceError(
+            "there are files in the source, but no images",
+            path=path,
+            remedy='If its files are samples all the same, say so: --source siblings, or kind="siblings" in Python.',
+        )
     raise SourceError(
         "no images and no other files in the source",
         path=path,
@@ -102,3 +111,9 @@ def has_image(name: str, names: list[str]) -> bool:
     """Whether a file that is no image has an image of the same name beside it."""
     stem = name.partition(".")[0]
     return not is_image(name) and any(other.startswith(stem + ".") and is_image(other) for other in names)
+
+
+def have_companions(names: list[str]) -> bool:
+    """Whether two files have the same name up to their extension."""
+    stems = [name.partition(".")[0] for name in names if "." in name]
+    return len(set(stems)) < len(stems)

@@ -496,8 +496,8 @@ def test_fields_that_can_run_code_need_permission(tmp_path, members):
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "a.pkl").write_bytes(b"x")
     with pytest.raises(UnsafeFieldError, match="pkl"):
-        pack(str(tmp_path / "in"), str(tmp_path / "out"))
-    pack(str(tmp_path / "in"), str(tmp_path / "out"), PackOptions(allow_pickle=("pkl",)))
+        pack(str(tmp_path / "in"), str(tmp_path / "out"), PackOptions(source="siblings"))
+    pack(str(tmp_path / "in"), str(tmp_path / "out"), PackOptions(source="siblings", allow_pickle=("pkl",)))
     assert members(tmp_path / "out") == {"a.pkl": b"x"}
 
 

@@ -19,6 +19,7 @@ from headrace.sources.recognise import recognise
         (["a/1.jpg", "a/1.json"], "siblings"),
         (["a/1.jpg", "a/1.seg.png", "a/1.txt"], "siblings"),
         (["1.npy", "1.txt"], "siblings"),
+        (["README.md", "a/1.npy", "a/1.txt"], "siblings"),
         (["x-0.tar", "index.json"], "shards"),
         ([".hidden.tar", "a/1.jpg"], "image-folder"),
     ],
@@ -49,6 +50,8 @@ def test_what_is_nothing_is_named(tree, tmp_path):
         recognise(str(tmp_path / "gone"))
     with pytest.raises(SourceError, match="not a source"):
         recognise(str(tree({"a.pdf": b"x"}) / "a.pdf"))
+    with pytest.raises(SourceError, match=r"files in the source, but no images.*siblings"):
+        recognise(str(tree({"README.md": b"x", "b/1.txt": b"x"})))
     (tmp_path / "empty").mkdir()
     with pytest.raises(SourceError, match="no images and no other files"):
         recognise(str(tmp_path / "empty"))
