@@ -10,7 +10,7 @@ import torch
 
 from headrace.contracts import Allocate
 from headrace.datasets.collate_rules import STACK, Rule
-from headrace.datasets.collate_samples import collate_field, difference
+from headrace.datasets.collate_samples import are_mixed, collate_field, difference, first_unlike
 from headrace.datasets.values import Values, python_values
 from headrace.datasets.view_columns import ViewColumns
 from headrace.errors import CollateError
@@ -28,7 +28,8 @@ def collate_leaf(values: Values | torch.Tensor | ViewColumns, rule: Rule, field:
         allocate: Where the memory comes from.
 
     Raises:
-        CollateError: Values of different kinds or shapes; the error names the field and what differs.
+        CollateError: Values of different kinds or shapes; the error names the field, the first row that differs, and
+            what differs.
     """
     if isinstance(values, ViewColumns):
         return [collate_leaf(view, rule, field, allocate) for view in values.columns]
@@ -42,21 +43,7 @@ def collate_leaf(values: Values | torch.Tensor | ViewColumns, rule: Rule, field:
         return list(rows)
     if rule == STACK and are_mixed(rows):
         raise mixed(rows, field)
-    return collate_field(tuple(rows), rule, (field,), allocate)
-
-
-def are_mixed(rows: Sequence[Any]) -> bool:
-    """Whether some rows are texts or bytes and others are not.
-
-    torch gives such a batch back as it is where the first row is a text, and refuses it where it is none.
-    """
-    kinds = set(map(type, rows))
-    return len(kinds) > 1 and len({plain_kind(kind) for kind in kinds}) > 1
-
-
-def plain_kind(kind: type) -> str:
-    """What torch makes of values of a type: texts and bytes stay alone, all others are put together."""
-    return "text" if issubclass(kind, str) else "bytes" if issubclass(kind, bytes) else "other"
+    return collate_field(tuple(rows), rule, (field,), allocate, one_kind=True)
 
 
 def mixed(rows: Sequence[Any], field: str) -> CollateError:
@@ -64,6 +51,7 @@ def mixed(rows: Sequence[Any], field: str) -> CollateError:
     return CollateError(
         "the files of one field are of different kinds",
         field=field,
+        row=first_unlike(rows),
         stage="collate",
         got=difference(rows),
         accepted="values of one kind in a batch",

@@ -13,27 +13,31 @@ from headrace.datasets.collate_rules import Rule, Rules
 from headrace.datasets.padding import Pad, pad
 from headrace.datasets.stacking import is_registered, stack
 from headrace.datasets.structure import Name, columns, part_names, rebuilt
+from headrace.datasets.undecoded import remedy_of_bytes
 from headrace.errors import CollateError, HeadraceError
 
 Place: TypeAlias = tuple[Name, ...]
 """The name of a field, and of its part, and so on; () of whole samples."""
 
 
-def collate_samples(samples: Sequence[Any], rules: Rules, allocate: Allocate) -> Any:
+def collate_samples(samples: Sequence[Any], rules: Rules, allocate: Allocate, *, one_kind: bool = False) -> Any:
     """A batch.
 
     Args:
         samples: One a row, all of one structure.
         rules: By the names of fields (dicts, dataclasses, named tuples) or by their places (tuples, lists).
         allocate: Where the memory comes from.
+        one_kind: Whether values are refused of which some are texts and others are not; torch refuses them or gives
+            them back as they are, by what the first row has.
 
     Raises:
-        CollateError: Samples that do not fit together, with the field and what differs; or a rule for no field.
+        CollateError: Samples that do not fit together, with the field, the first row that differs, and what differs;
+            or a rule for no field.
     """
     if rules.whole is not None:
-        return collate_field(samples, rules.whole, (), allocate)
+        return collate_field(samples, rules.whole, (), allocate, one_kind=one_kind)
     if not rules.fields:
-        return collate_field(samples, "stack", (), allocate)
+        return collate_field(samples, "stack", (), allocate, one_kind=one_kind)
     names = part_names(samples[0]) or []
     lost = next((name for name in rules.fields if name not in names), None)
     if lost is not None:
@@ -44,7 +48,7 @@ def collate_samples(samples: Sequence[Any], rules: Rules, allocate: Allocate) ->
             accepted=", ".join(map(repr, names)) or "a rule for whole samples",
         )
     parts = [
-        collate_field(column, rules.of(name), (name,), allocate)
+        collate_field(column, rules.of(name), (name,), allocate, one_kind=one_kind)
         for name, column in zip(names, split(samples, names, ()), strict=True)
     ]
     return rebuilt(samples[0], names, parts)
@@ -60,21 +64,27 @@ def gives_one_value(sample: Any, rules: Rules, collate_fn: Callable[[list[Any]],
     return rules.whole is not None or part_names(sample) is None
 
 
-def collate_field(values: Sequence[Any], rule: Rule, place: Place, allocate: Allocate) -> Any:
+def collate_field(
+    values: Sequence[Any], rule: Rule, place: Place, allocate: Allocate, *, one_kind: bool = False
+) -> Any:
     """The values of one field, by its rule.
 
     Raises:
-        CollateError: They do not fit together; the error names the field and what differs.
+        CollateError: They do not fit together; the error names the field, the first row that differs, and what differs.
     """
     if rule == "list":
         return list(values)
     if callable(rule):
         return call_rule(rule, list(values), dotted(place))
     try:
-        return pad(values, rule, allocate) if isinstance(rule, Pad) else stack_parts(values, place, allocate)
+        if isinstance(rule, Pad):
+            return pad(values, rule, allocate)
+        return stack_parts(values, place, allocate, one_kind=one_kind)
     except RecursionError:
         raise unlike(values, place, "values nested deeper than Python's stack") from None
     except HeadraceError as error:
+        if error.remedy is None and place and any(isinstance(value, bytes) for value in values):
+            error.remedy = remedy_of_bytes(str(place[0]))
         error.at(field=dotted(place) or None, stage="collate")
         raise
 
@@ -85,11 +95,15 @@ def call_rule(rule: Callable[[list[Any]], Any], values: list[Any], field: str) -
         return rule(values)
     except Exception as error:
         error.add_note(f"headrace: raised by collate= of {f'field {field!r}' if field else 'samples'}")
+        if field and any(isinstance(value, bytes) for value in values):
+            error.add_note(f"headrace: {remedy_of_bytes(field)}")
         raise
 
 
-def stack_parts(values: Sequence[Any], place: Place, allocate: Allocate) -> Any:
+def stack_parts(values: Sequence[Any], place: Place, allocate: Allocate, *, one_kind: bool) -> Any:
     """Stacks values, or the parts of values, however deep they lie."""
+    if one_kind and are_mixed(values):
+        raise unlike(values, place)
     names = part_names(values[0])
     if names is None or is_registered(values[0]):
         try:
@@ -97,7 +111,7 @@ def stack_parts(values: Sequence[Any], place: Place, allocate: Allocate) -> Any:
         except (RuntimeError, TypeError, ValueError, KeyError) as error:
             raise unlike(values, place) from error
     parts = [
-        stack_parts(column, (*place, name), allocate)
+        stack_parts(column, (*place, name), allocate, one_kind=one_kind)
         for name, column in zip(names, split(values, names, place), strict=True)
     ]
     return rebuilt(values[0], names, parts)
@@ -126,12 +140,34 @@ def unlike(values: Sequence[Any], place: Place, found: str | None = None) -> Col
     return CollateError(
         "the values of a batch do not fit together",
         field=dotted(place) or None,
+        row=first_unlike(values),
         stage="collate",
         got=found or difference(values),
         accepted="numbers, strings, arrays or tensors of equal shape and type",
         remedy=f'{rule} keeps them as they are, "pad" in its place fills them up, a function makes what you want of '
         "them; or bring them to one shape in the transform",
     )
+
+
+def are_mixed(values: Sequence[Any]) -> bool:
+    """Whether some values are texts or bytes and others are not.
+
+    torch gives such a batch back as it is where the first row is a text, and refuses it where it is none. None, which
+    stands where a sample lacks a field, is of every kind.
+    """
+    kinds = set(map(type, values)) - {type(None)}
+    return len(kinds) > 1 and len({plain_kind(kind) for kind in kinds}) > 1
+
+
+def plain_kind(kind: type) -> str:
+    """What torch makes of values of a type: texts and bytes stay alone, all others are put together."""
+    return "text" if issubclass(kind, str) else "bytes" if issubclass(kind, bytes) else "other"
+
+
+def first_unlike(values: Sequence[Any]) -> int | None:
+    """The first row whose value is of another type, shape or structure than that of the first row; None: none is."""
+    first, *others = ((describe(value), part_names(value)) for value in values)
+    return next((row for row, other in enumerate(others, start=1) if other != first), None)
 
 
 def difference(values: Sequence[Any]) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from headrace.datasets.faults import RowFaults
+from headrace.datasets.undecoded import remedy_of_bytes
 from headrace.errors import SampleError, TransformError
 
 
@@ -29,7 +30,7 @@ def blame(rows: Sequence[Any], call: Callable[[Any], object], faults: RowFaults,
     if not found or (len(found) == len(rows) > 1):
         return False
     for row, alone in found.items():
-        faults.add(row, alone if isinstance(alone, SampleError) else named(alone), field)
+        faults.add(row, alone if isinstance(alone, SampleError) else named(alone, rows[row], field), field)
     return True
 
 
@@ -42,12 +43,12 @@ def failure(call: Callable[[Any], object], value: Any) -> Exception | None:
     return None
 
 
-def named(error: Exception) -> TransformError:
+def named(error: Exception, value: Any, field: str) -> TransformError:
     """The error of a sample that a function of `collate=` does not take."""
     made = TransformError(
         f"a function of collate= raised {type(error).__name__}: {error}",
         stage="collate",
-        remedy='on_error="skip" leaves such samples out',
+        remedy=remedy_of_bytes(field) if isinstance(value, bytes) else 'on_error="skip" leaves such samples out',
     )
     made.__cause__ = error
     return made

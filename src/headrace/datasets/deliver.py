@@ -37,14 +37,16 @@ def deliver_leaves(
     if context.policy.wants_samples:
         plain = [python_values(leaf) for leaf in leaves]
         samples = [shape.build([leaf[row] for leaf in plain]) for row in range(faults.num_rows)]
-        batch = context.policy.put_together(samples, context.allocate)
+        with faults.naming(context):
+            batch = context.policy.put_together(samples, context.allocate)
         one_value = context.policy.gives_one_value(samples[0])
     else:
         done = []
         for entry, leaf in zip(shape.entries, leaves, strict=True):
             rule = context.policy.rule_of(entry.name)
             try:
-                done.append(collate_leaf(leaf, rule, entry.name, context.allocate))
+                with faults.naming(context):
+                    done.append(collate_leaf(leaf, rule, entry.name, context.allocate))
             except Exception:
                 if not callable(rule) or isinstance(leaf, ViewColumns):
                     raise
@@ -68,7 +70,8 @@ def deliver_samples(samples: list[Any], context: BatchContext, faults: RowFaults
     started = perf_counter()
     rows = repeat_good_rows([delivered_sample(sample) for sample in samples], bad, good)
     try:
-        batch = context.policy.put_together(rows, context.allocate)
+        with faults.naming(context):
+            batch = context.policy.put_together(rows, context.allocate)
     except Exception:
         fields = context.policy.fields_of_functions
 

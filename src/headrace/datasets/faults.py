@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
 from headrace.contracts import Bools
 from headrace.datasets.context import BatchContext
-from headrace.errors import HeadraceError, MissingFieldError, SampleError, ShardError, TransformError
+from headrace.datasets.good_rows import source_of
+from headrace.errors import CollateError, HeadraceError, MissingFieldError, SampleError, ShardError, TransformError
 
 
 class RowFaults:
@@ -52,6 +54,24 @@ class RowFaults:
         """Rows without a fault, in order."""
         return [row for row in range(self.num_rows) if row not in self.errors]
 
+    @contextmanager
+    def naming(self, context: BatchContext) -> Iterator[None]:
+        """Adds shard and key to an error that knows the row of a batch where values differ."""
+        try:
+            yield
+        except CollateError as error:
+            self._name_row(error, context)
+            raise
+
+    def _name_row(self, error: CollateError, context: BatchContext) -> None:
+        """Names the sample of the row; one with a fault repeats a good one, which is named."""
+        row = error.where.get("row")
+        if row in self.errors:
+            row = source_of(row, self.good_rows())
+        if row is not None:
+            name = context.names()[row]
+            error.at(shard=name.shard, key=name.key)
+
     def settle(self, context: BatchContext) -> Bools:
         """Raises the fault of the lowest row that no policy covers, or counts them and says which rows are good.
 
@@ -75,6 +95,8 @@ class RowFaults:
     def _named(self, row: int, context: BatchContext) -> Exception:
         error, name = self.errors[row], context.names()[row]
         if isinstance(error, HeadraceError):
+            if isinstance(error, SampleError) and error.remedy is None:
+                error.remedy = 'Mend the sample; on_error="skip" leaves such samples out'
             return error.at(shard=name.shard, key=name.key, field=self.fields[row])
         return error
 

@@ -11,5 +11,10 @@ def repeat_good_rows(values: Any, bad: Sequence[int], good: Sequence[int]) -> An
     if not good:
         return values
     for row in bad:
-        values[row] = values[good[row % len(good)]]
+        values[row] = values[source_of(row, good)]
     return values
+
+
+def source_of(row: int, good: Sequence[int]) -> int | None:
+    """The good row that a bad one repeats; None where no row is good."""
+    return good[row % len(good)] if good else None

@@ -26,7 +26,7 @@ class ImageLeaf:
             return self._delivered(batch.ready[self.name], batch)
         context, started_s = batch.context, perf_counter()
         column = batch.bytes_of(self.name)
-        with self._naming(batch):
+        with self._naming(), batch.faults.naming(context):
             rows = self.program.run(column, context.keys, context.allocate, ragged=context.policy.ragged(self.name))
         batch.record("decode", started_s)
         return self._delivered(rows, batch)
@@ -89,19 +89,18 @@ class ImageLeaf:
         for row in batch.lacking(self.name):
             images[row] = Fault(row=row, error=LookupError(self.name))
         context, started_s = batch.context, perf_counter()
-        with self._naming(batch):
+        with self._naming(), batch.faults.naming(context):
             rows = self.program.finish(images, context.keys, context.allocate, ragged=context.policy.ragged(self.name))
         batch.record("layout", started_s)
         return self._delivered(rows, batch)
 
     @contextmanager
-    def _naming(self, batch: BatchRun) -> Iterator[None]:
-        """Names the field and the sample of an image that does not fit to those of its batch."""
+    def _naming(self) -> Iterator[None]:
+        """Names the field of an image that does not fit to those of its batch."""
         try:
             yield
         except CollateError as error:
-            name = batch.context.names()[error.where.get("row", 0)]
-            error.at(field=self.name, shard=name.shard, key=name.key)
+            error.at(field=self.name)
             raise
 
     def _delivered(self, rows: Rows, batch: BatchRun) -> Any:

@@ -59,9 +59,11 @@ def pad(values: Sequence[Any], rule: Pad, allocate: Allocate) -> Any:
     if rule.max_length is not None:
         tensors = [tensor[: rule.max_length] if tensor.ndim else tensor for tensor in tensors]
     kinds = {(tensor.dtype, tensor.ndim) for tensor in tensors}
+    first = (tensors[0].dtype, tensors[0].ndim)
     if len(kinds) > 1 or tensors[0].ndim == 0:
         raise CollateError(
             "the values of a batch cannot be padded to one tensor",
+            row=next((row for row, one in enumerate(tensors) if (one.dtype, one.ndim) != first), None),
             got=", ".join(f"{dtype} of {ndim} dimensions" for dtype, ndim in kinds),
             accepted="equal dtypes and numbers of dimensions, one at least",
         )
@@ -113,11 +115,15 @@ def as_tensors(values: Sequence[Any]) -> list[torch.Tensor]:
     Raises:
         CollateError: A value that no tensor can hold.
     """
+    tensors: list[torch.Tensor] = []
     try:
-        return [value if isinstance(value, torch.Tensor) else torch.as_tensor(value) for value in values]
+        for value in values:
+            tensors.append(value if isinstance(value, torch.Tensor) else torch.as_tensor(value))  # noqa: PERF401 - how many went well names the row
     except (TypeError, ValueError, RuntimeError) as error:
         raise CollateError(
             "the values of a batch are no tensors, and cannot be padded",
+            row=len(tensors),
             got=", ".join(sorted({type(value).__name__ for value in values})),
             accepted="tensors, arrays, sequences of numbers",
         ) from error
+    return tensors

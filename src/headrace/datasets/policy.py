@@ -51,6 +51,6 @@ class Policy:
 
     def put_together(self, samples: list[Any], allocate: Allocate) -> Any:
         """A batch of samples."""
-        return (
-            self.collate_fn(samples) if self.collate_fn is not None else collate_samples(samples, self.rules, allocate)
-        )
+        if self.collate_fn is not None:
+            return self.collate_fn(samples)
+        return collate_samples(samples, self.rules, allocate, one_kind=True)

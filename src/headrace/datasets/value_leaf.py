@@ -14,8 +14,9 @@ from headrace.datasets.batch_run import BatchRun
 from headrace.datasets.field_reader import FieldReader
 from headrace.datasets.fields import Entry
 from headrace.datasets.plan import DecodeOptions
+from headrace.datasets.undecoded import remedy_of_bytes
 from headrace.datasets.values import Values, python_values, row_bytes
-from headrace.errors import MissingFieldError, SampleError
+from headrace.errors import MissingFieldError, SampleError, TransformError
 
 
 class ValueLeaf:
@@ -104,6 +105,9 @@ class ValueLeaf:
                 values[row] = call(value, key)
             except Exception as error:  # noqa: BLE001 - whatever the user's function raises belongs to this sample
                 batch.faults.add_transform(row, error, self.entry.name)
+                noted = batch.faults.errors[row]
+                if isinstance(value, bytes) and isinstance(noted, TransformError):
+                    noted.remedy = remedy_of_bytes(self.entry.name, self.entry.origin)
                 values[row] = None
         return values
 

@@ -30,8 +30,17 @@ def apply_ops(ops: Sequence[Op], value: Any, key: int) -> Any:
                 raise
             except Exception as error:
                 raise TransformError(
-                    f"the transform {op.name} (number {op.position + 1} of its list) raised "
-                    f"{type(error).__name__}: {error}",
+                    f"{begin(op.name)}(number {op.position + 1} of its list) raised {type(error).__name__}: {error}",
                     stage="transform",
                 ) from error
     return value
+
+
+def begin(name: str) -> str:
+    """How the error of a transform begins."""
+    return f"the transform {name} "
+
+
+def is_raised_by(error: Exception, name: str) -> bool:
+    """Whether an error says that a transform of this name raised."""
+    return isinstance(error, TransformError) and error.what.startswith(begin(name))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from headrace._base.os_errors import from_os_error
 from headrace.errors import SourceError
-from headrace.sources.folders import IMAGE_EXTENSIONS
+from headrace.sources.folders import IMAGE_EXTENSIONS, is_folder, no_folder
 from headrace.sources.kinds import SourceKind
 from headrace.sources.rows import EXTENSIONS
 
@@ -25,7 +25,7 @@ def recognise(path: str) -> tuple[SourceKind, str]:
     image, files of the same name; where there are none of these either, somebody has to say that the files are samples.
 
     Raises:
-        SourceError: Nothing there, or nothing that is known.
+        SourceError: Nothing there, nothing that is known, or a link that leads in a circle.
         StorageError: A folder cannot be listed.
     """
     if "{" in path or "*" in path or path.endswith(".tar"):
@@ -33,7 +33,7 @@ def recognise(path: str) -> tuple[SourceKind, str]:
     if path.lower().endswith(EXTENSIONS):
         return "list", f"the file is a {Path(path).suffix.lower()} list"
     if not Path(path).exists():
-        raise SourceError("the source does not exist", path=path, remedy="Name a folder, a list, or shards.")
+        raise no_folder(path)
     if not Path(path).is_dir():
         raise SourceError(
             "not a source", path=path, accepted=f"a folder, a list ({', '.join(EXTENSIONS)}), or shards (.tar)"
@@ -78,7 +78,7 @@ def recognise_folder(path: str) -> tuple[SourceKind, str]:
 def file_names(folder: str) -> list[str]:
     """The first files of a folder that are not hidden."""
     with os.scandir(folder) as entries:
-        shown = (entry.name for entry in entries if not entry.name.startswith(".") and not entry.is_dir())
+        shown = (entry.name for entry in entries if not entry.name.startswith(".") and not is_folder(entry))
         return sorted(islice(shown, NUM_LOOKED_AT))
 
 
@@ -90,7 +90,7 @@ def sub_folders(path: str) -> list[str]:
             break
         with os.scandir(folder) as entries:
             shown = sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda entry: entry.path)
-            found.extend(entry.path for entry in shown if entry.is_dir() and not leads_up(entry))
+            found.extend(entry.path for entry in shown if is_folder(entry) and not leads_up(entry))
     return found[1:]
 
 

@@ -18,6 +18,7 @@ from torchvision.transforms import v2
 
 import headrace as hr
 from headrace.errors import (
+    CollateError,
     CorruptImageError,
     LabelError,
     MissingFieldError,
@@ -388,6 +389,48 @@ def test_a_label_callable_that_raises_is_named(photographs):
     )
     with pytest.raises(TransformError, match=r"ZeroDivisionError.*field=label"):
         next(iter(hr.DataLoader(dataset, 4)))
+
+
+def refuse(values):
+    raise ValueError(f"{len(values)} of {type(values[0]).__name__}")
+
+
+READS = r"headrace.field\('image', kind=\"image\"\) in fields= reads them as images"
+
+
+@pytest.mark.parametrize("fields", [("image", "y"), {"photo": "image", "y": "y"}], ids=["tuple", "dict"])
+@pytest.mark.parametrize(
+    "transform",
+    [v2.RandomResizedCrop(8), {"image": lambda image: image.resize((3, 3))}, {"image": v2.RandomResizedCrop(8)}],
+    ids=["sample", "function", "field"],
+)
+def test_files_of_no_known_extension_say_how_a_transform_gets_images(photographs, tmp_path, fields, transform):
+    rows = rows_of_unknown_files(photographs, tmp_path)
+    dataset = hr.FileDataset(rows, root=tmp_path, fields=fields, transform=transform)
+    with pytest.raises(TransformError, match=READS) as caught:
+        next(iter(hr.DataLoader(dataset, 2)))
+    name = "photo" if isinstance(fields, dict) else "image"
+    assert (caught.value.where["field"], caught.value.where["key"]) == (name, str(tmp_path / "0.shot"))
+
+
+def test_files_of_no_known_extension_say_how_a_rule_gets_images(photographs, tmp_path):
+    rows = rows_of_unknown_files(photographs, tmp_path)
+    dataset = hr.FileDataset(rows, root=tmp_path, fields=("image", "y"))
+    with pytest.raises(CollateError, match=READS):
+        next(iter(hr.DataLoader(dataset, 2, collate={"image": "pad"})))
+    with pytest.raises(ValueError, match="2 of bytes") as caught:
+        next(iter(hr.DataLoader(dataset, 2, collate={"image": refuse})))
+    assert any("reads them as images" in note for note in caught.value.__notes__)
+    fields = (hr.field("image", kind="image"), "y")
+    dataset = hr.FileDataset(rows, root=tmp_path, fields=fields, transform=v2.RandomResizedCrop(8))
+    assert next(iter(hr.DataLoader(dataset, 2)))[0].shape == (2, 3, 8, 8)
+
+
+def rows_of_unknown_files(photographs, folder):
+    """A list of two photographs whose names say nothing of what they are."""
+    for number, path in enumerate(sorted(photographs.rglob("*.jpg"))[:2]):
+        shutil.copy(path, folder / f"{number}.shot")
+    return [{"image": f"{number}.shot", "y": number} for number in range(2)]
 
 
 def test_links_that_lead_in_a_circle_and_to_nothing(photographs, tmp_path):

@@ -55,3 +55,17 @@ def test_what_is_nothing_is_named(tree, tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(SourceError, match="no images and no other files"):
         recognise(str(tmp_path / "empty"))
+
+
+@pytest.mark.parametrize("place", ["self", "a/self.jpg"])
+def test_links_to_themselves_are_named(tree, place):
+    root = tree({"a/1.jpg": b"x"})
+    (root / place).symlink_to((root / place).name)
+    with pytest.raises(SourceError, match="a link that leads in a circle"):
+        recognise(str(root))
+
+
+def test_a_source_that_is_a_link_to_itself_is_named(tmp_path):
+    (tmp_path / "self").symlink_to("self")
+    with pytest.raises(SourceError, match="a link that leads to nothing, or in a circle"):
+        recognise(str(tmp_path / "self"))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence, Sized
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,23 @@ from headrace.contracts import Bools
 from headrace.datasets.batch_run import BatchRun
 from headrace.datasets.fields import SampleShape
 from headrace.datasets.joint.absent_images import all_lack, without_images
+from headrace.datasets.undecoded import remedy_of_bytes
 from headrace.datasets.values import python_values
 from headrace.errors import TransformError
 from headrace.recipes.joint import SampleForm
 from headrace.recipes.joint.members import canvas_of, size_of, wrapped
 from headrace.recipes.op import Op
-from headrace.recipes.reference import apply_ops
+from headrace.recipes.reference import apply_ops, is_raised_by
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """What an error of a transform is about."""
+
+    place: int
+    """The leaf."""
+    got: str
+    remedy: str
 
 
 class JointLeaves:
@@ -26,11 +38,13 @@ class JointLeaves:
     Args:
         shape: The leaves.
         form: What they are to a transform.
+        labels: Places of the leaves that go with the boxes.
     """
 
-    def __init__(self, shape: SampleShape, form: SampleForm) -> None:
+    def __init__(self, shape: SampleShape, form: SampleForm, labels: Collection[int] = ()) -> None:
         self.shape = shape
         self.form = form
+        self.labels = sorted(labels)
         self.names = [entry.name for entry in shape.entries]
         self.main = self.names[form.images[0] if form.images else 0]
         """The leaf that faults of the transform are noted under."""
@@ -78,15 +92,52 @@ class JointLeaves:
 
     def note(self, batch: BatchRun, row: int, error: Exception, parts: Sequence[Any] | None) -> None:
         """Notes what a transform raised, under the leaf that it is about as far as that can be told."""
-        place = self.unlike_canvas(parts) if parts is not None else None
-        if place is None or parts is None:
-            batch.faults.add_transform(row, error, self.main)
-            return
-        batch.faults.add_transform(row, error, self.names[place])
+        about = self.about(error, parts) if parts is not None else None
+        batch.faults.add_transform(row, error, self.main if about is None else self.names[about.place])
         noted = batch.faults.errors[row]
-        if isinstance(noted, TransformError):
-            noted.got = f"{size_text(parts[place])} pixels beside an image of {size_text(parts[self.form.images[0]])}"
-            noted.remedy = "Random crops need images and masks of one size: repair the sample, or resize it first"
+        if about is not None and isinstance(noted, TransformError):
+            noted.got, noted.remedy = about.got, about.remedy
+
+    def about(self, error: Exception, parts: Sequence[Any]) -> About | None:
+        """The leaf that an error of a transform is about; None where that cannot be told."""
+        if self.labels and is_raised_by(error, "SanitizeBoundingBoxes"):
+            return self.about_labels(parts)
+        place = self.unlike_canvas(parts)
+        return self.about_bytes(error, parts) if place is None else self.about_size(place, parts)
+
+    def about_size(self, place: int, parts: Sequence[Any]) -> About:
+        """An image or mask that is not of the size of the others."""
+        first = next(iter((*self.form.images, *self.form.places("mask"))))
+        beside = "an image" if self.form.images else "a mask"
+        return About(
+            place=place,
+            got=f"{size_text(parts[place])} pixels beside {beside} of {size_text(parts[first])}",
+            remedy="Random crops need images and masks of one size: repair the sample, or resize it first",
+        )
+
+    def about_bytes(self, error: Exception, parts: Sequence[Any]) -> About | None:
+        """A leaf that is left as bytes, where the error speaks of bytes, or of an image and there is none."""
+        if self.form.images and "bytes" not in str(error):
+            return None
+        place = next((place for place, value in enumerate(parts) if isinstance(value, bytes)), None)
+        if place is None:
+            return None
+        remedy = remedy_of_bytes(self.names[place], self.shape.entries[place].origin)
+        return About(place=place, got="bytes", remedy=remedy)
+
+    def about_labels(self, parts: Sequence[Any]) -> About:
+        """The labels that do not go with the boxes of a sample."""
+        boxes = self.form.places("boxes")[0]
+        num_boxes = length_of(parts[boxes])
+        unlike = [place for place in self.labels if length_of(parts[place]) != num_boxes]
+        place = (unlike or self.labels)[0]
+        num_labels = length_of(parts[place])
+        return About(
+            place=place,
+            got=f"{num_boxes} in {self.names[boxes]!r} and {num_labels} in {self.names[place]!r} of the sample",
+            remedy="Each box needs its label: repair the sample, let a transform that drops boxes drop their labels "
+            'too, or name what goes with the boxes in labels_getter=; on_error="skip" leaves such samples out',
+        )
 
     def unlike_canvas(self, parts: Sequence[Any]) -> int | None:
         """The place of the first image or mask of another size than the first image."""
@@ -107,6 +158,11 @@ def size_text(value: Any) -> str:
     """Height and width as an error says them."""
     size = size_of(value)
     return "?" if size is None else f"{size[0]} x {size[1]}"
+
+
+def length_of(value: Any) -> int | None:
+    """How many things a leaf holds; None where it holds none by number."""
+    return len(value) if isinstance(value, Sized) and getattr(value, "ndim", None) != 0 else None
 
 
 def alive_rows(batch: BatchRun) -> Bools:

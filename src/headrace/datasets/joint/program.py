@@ -19,6 +19,7 @@ from headrace.datasets.joint.suffix import JointSuffix
 from headrace.datasets.python_part import run_python
 from headrace.datasets.samples import Samples
 from headrace.errors import SampleError
+from headrace.recipes.joint.effects import labels_of_boxes
 from headrace.recipes.joint.members import wrapped
 from headrace.recipes.joint.sample_form import form_after
 
@@ -35,7 +36,7 @@ class JointProgram:
     def __init__(self, shape: SampleShape, plan: JointPlan, images: Mapping[int, ImageLeaf]) -> None:
         self.recipe = plan.recipe
         self.images = {place: images[place] for place in plan.form.images}
-        self.leaves = JointLeaves(shape, plan.form)
+        self.leaves = JointLeaves(shape, plan.form, labels_of_boxes(plan.recipe.ops, plan.form))
         self.prefix = JointPrefix(plan.recipe.prefix, self.leaves, self.images)
         self.suffix = JointSuffix(plan.recipe.suffix, self.leaves, self.images)
         self.middle_form = form_after(plan.form, plan.recipe.prefix.steps)
