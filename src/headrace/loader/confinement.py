@@ -1,13 +1,14 @@
 """Whether Python that makes samples may run in several threads at once, as far as a look at a few of them tells.
 
 Nobody promises that of a dataset: torch's loader calls it in one thread of a process. What a dataset shares between its
-samples shows in one of three ways: the dataset is another one after it has made some; it holds what belongs to one
-process, such as an open file, and so cannot be pickled; or a global generator has moved.
+samples shows in one of four ways: the dataset is another one after it has made some; it holds an open file; it holds
+what belongs to one process, such as a database, and so cannot be pickled; or a global generator has moved.
 """
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from typing import Any
 
 from torch.utils.data import Dataset
@@ -16,17 +17,19 @@ MOST_PARTS = 1000
 """Datasets in a list that are copied one by one."""
 
 
-def confined(*, before: str | None, after: str | None, drew: bool) -> str | None:
+def confined(outlines: Sequence[str | None], *, holds_files: bool, drew: bool) -> str | None:
     """Why samples must be made in one thread at a time; None where nothing speaks against several.
 
     Args:
-        before: Outline of the dataset before it made samples; None where none can be made.
-        after: The same afterwards.
+        outlines: Of the dataset: before it made samples, in between, and afterwards; None where none can be made.
+        holds_files: Whether a file is open in it, whose place all threads would move.
         drew: Whether a global generator has moved.
     """
     if drew:
         return "samples draw from global generators"
-    if before is not None and before != after:
+    if holds_files:
+        return "the dataset holds an open file"
+    if outlines[0] is not None and len(set(outlines)) > 1:
         return "the dataset changes while it makes samples"
     return None
 

@@ -65,7 +65,7 @@ def fit(composition: Composition, choice: EngineChoice, machine: Machine) -> Fit
     memory = composition.memory
     if verdict.budget_bytes < memory.size_bytes:
         memory = MemoryDecision(size_bytes=verdict.budget_bytes, reason=f"{why}, for workers and batches")
-    return Fit(workers=fitting, memory=memory, files=files, cuts=cuts(composition, asked, fitting, memory))
+    return Fit(workers=fitting, memory=memory, files=files, cuts=cuts(composition, choice, fitting, memory))
 
 
 def demand(composition: Composition, choice: EngineChoice, workers: WorkerDecision) -> Demand:
@@ -115,10 +115,14 @@ def fewer(workers: WorkerDecision, num_workers: int, reason: str) -> WorkerDecis
 
 
 def cuts(
-    composition: Composition, asked: WorkerDecision, fitting: WorkerDecision, memory: MemoryDecision
+    composition: Composition, choice: EngineChoice, fitting: WorkerDecision, memory: MemoryDecision
 ) -> tuple[str, ...]:
     """What the user has said and does not get: nothing of what was left to us."""
-    options, found = composition.options, []
+    options, asked, found = composition.options, choice.workers, []
+    wanted = composition.workers
+    if choice.kind == "caller" and wanted.num_workers > 0 and not wanted.is_automatic:
+        left = f"num_workers={wanted.num_workers} is not used"
+        found.append(f"{left}, the caller's thread makes the samples: {choice.reason}")
     if fitting.num_workers < asked.num_workers and not asked.is_automatic:
         found.append(f"num_workers is reduced to {fitting.num_workers}: {fitting.reason}")
     if memory.size_bytes < composition.memory.size_bytes and options.memory_budget != "auto":

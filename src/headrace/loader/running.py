@@ -28,7 +28,7 @@ from headrace.loader.fit import Fit, num_files
 from headrace.loader.gil_share import MOST_SAMPLES, measure_gil_share
 from headrace.loader.made import Made
 from headrace.loader.open_file_plan import lack_of_files
-from headrace.loader.outline import outline_of
+from headrace.loader.outline import holds_files, outline_of
 from headrace.loader.streams.build import make_stream_engine
 from headrace.loader.streams.duplicates import Claim
 from headrace.loader.streams.engine import StreamEngine
@@ -177,9 +177,11 @@ def look(composition: Composition) -> dict[str, Any]:
         num = min(num, affordable(composition))
         ids = np.linspace(0, num_samples - 1, num).astype(np.int64)
         make_one(trial, Step(index=0, epoch=0, ids=ids, valid=np.ones(num, dtype=np.bool_)))
+        if len(outlines) == 1:  # after the first sample: the last one may leave what an earlier epoch has left
+            outlines.append(outline_of(*parts))
         return num
 
-    before, share = outline_of(*parts), None
+    outlines, share = [outline_of(*parts)], None
     with GENERATORS.kept() as have_moved:
         try:
             share = measure_gil_share(make, min(num_samples, MOST_SAMPLES)) if num_samples else None
@@ -188,8 +190,8 @@ def look(composition: Composition) -> dict[str, Any]:
         drew = have_moved()
     return {
         "measured": share,
-        "confined": confined(before=before, after=outline_of(*parts), drew=drew),
-        "rooted": objection_to(composition) if before is None else None,
+        "confined": confined((*outlines, outline_of(*parts)), holds_files=holds_files(*parts), drew=drew),
+        "rooted": objection_to(composition) if outlines[0] is None else None,
     }
 
 

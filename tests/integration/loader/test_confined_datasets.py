@@ -92,13 +92,24 @@ def test_samples_are_made_one_after_another(kind, path):
     close(dataset)
 
 
-@pytest.mark.parametrize("kind", [Scratch, OpenedLate])
+@pytest.mark.parametrize("kind", [Scratch, OneFile, OpenedLate])
 def test_workers_that_were_asked_for_have_a_dataset_each(kind, path):
     dataset = kind(path)
     with closing(hr.DataLoader(dataset, 4, num_workers=2)) as loader:
-        assert "processes (the dataset changes" in loader.explain()
+        assert "processes (the dataset " in loader.explain()
         assert torch.cat(list(loader)).tolist() == list(range(NUM))
-    assert getattr(dataset, "file", None) is None, "nothing was opened in this process"
+    assert kind is OneFile or getattr(dataset, "file", None) is None, "nothing was opened in this process"
+    close(dataset)
+
+
+@pytest.mark.parametrize("kind", [Scratch, OneFile])
+def test_a_dataset_that_was_read_to_its_end_before_is_no_other(kind, path):
+    dataset = kind(path)
+    assert [dataset[index] for index in range(NUM)] == list(range(NUM))
+    with closing(hr.DataLoader(dataset, 4)) as loader:
+        assert torch.cat(list(loader)).tolist() == list(range(NUM))
+        assert "threads cannot share it" in loader.explain()
+    close(dataset)
 
 
 class Noise(Scratch):

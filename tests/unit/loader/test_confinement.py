@@ -3,16 +3,18 @@ from torch.utils.data import ConcatDataset, Dataset, Subset
 
 from headrace.loader.confinement import apart, confined
 
-FREE = {"before": "a", "after": "a", "drew": False}
+FREE = {"outlines": ("a", "a", "a"), "holds_files": False, "drew": False}
 
 
 @pytest.mark.parametrize(
     ("change", "told"),
     [
         ({}, None),
-        ({"before": None, "after": None}, None),  # too large to be looked through
-        ({"after": "b"}, "changes"),
-        ({"after": None}, "changes"),  # it has opened something
+        ({"outlines": (None, None)}, None),  # too large to be looked through
+        ({"outlines": ("a", "b")}, "changes"),
+        ({"outlines": ("a", "b", "a")}, "changes"),  # the last sample leaves what it left in an earlier epoch
+        ({"outlines": ("a", "a", None)}, "changes"),  # it has opened something
+        ({"holds_files": True}, "open file"),
         ({"drew": True}, "global generators"),
     ],
 )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import threading
+import io
+import multiprocessing
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import torch
 from torchvision.transforms import v2
 
 from headrace.loader import outline
-from headrace.loader.outline import outline_of
+from headrace.loader.outline import holds_files, outline_of
 
 
 class Thing:
@@ -77,6 +78,43 @@ def test_large_arrays_and_tensors_too_but_torch_counts_changes(monkeypatch):
 
 
 def test_where_nothing_can_be_told_nothing_is(monkeypatch):
-    assert outline_of(Thing(lock=threading.Lock())) is None
+    assert outline_of(Thing(rows=(row for row in "ab"))) is None
     monkeypatch.setattr(outline, "MOST_OBJECTS", 50)
     assert outline_of(Thing(texts=[str(number) for number in range(60)])) is None
+
+
+def test_what_workers_share_is_the_same_whatever_is_written_there(tmp_path):
+    file = np.memmap(tmp_path / "rows", mode="w+", dtype=np.uint8, shape=(100,))
+    array = np.frombuffer(multiprocessing.Array("d", 9, lock=False))
+    for shared in (file, np.asarray(file)[5:], torch.zeros(9).share_memory_(), array):
+        thing = Thing(marks=shared)
+        before = outline_of(thing)
+        shared[0] = 7
+        assert outline_of(thing) == before
+        thing.marks = shared[1:]
+        assert outline_of(thing) != before
+
+
+def test_sparse_tensors_are_looked_through():
+    thing = Thing(rows=torch.eye(3).to_sparse())
+    before = outline_of(thing)
+    assert before is not None
+    assert outline_of(thing) == before
+    thing.rows = (2 * torch.eye(3)).to_sparse()
+    assert outline_of(thing) != before
+
+
+def test_memory_that_is_borrowed_and_not_shared_is_looked_through():
+    thing = Thing(array=np.frombuffer(bytearray(8), dtype=np.uint8))
+    before = outline_of(thing)
+    thing.array[0] = 1
+    assert outline_of(thing) != before
+
+
+def test_open_files_are_found(tmp_path):
+    (tmp_path / "rows").write_bytes(b"rows")
+    with (tmp_path / "rows").open("rb") as binary, (tmp_path / "rows").open() as text:
+        for file in (binary, text, io.BytesIO(b"rows")):
+            assert holds_files(Thing(inner=[Thing(file=file)]))
+    assert not holds_files(Thing(inner=[Thing(file=str(tmp_path))]))
+    assert not holds_files(Thing(rows=(row for row in "ab")))

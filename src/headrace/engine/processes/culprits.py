@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from headrace.engine.processes.parcels import pickled
+from headrace.engine.processes.work_pickler import pickled_work
 from headrace.errors import OptionError
 
 MAX_PARTS = 1000
@@ -23,7 +23,7 @@ def cannot_travel(work: Any, error: Exception) -> OptionError:
     return OptionError(
         "the dataset, or a function given with it, cannot be sent to worker processes",
         got=f"{type(error).__qualname__}: {error}",
-        accepted="what pickle or cloudpickle can handle: no open files, locks, sockets, generators",
+        accepted="what pickle or cloudpickle can handle: no sockets, databases, generators, files open for writing",
         at=culprit_of(work).removeprefix(".work.") or None,
         remedy='Open such things on first use or in worker_init_fn, or use engine="threads".',
     )
@@ -59,7 +59,7 @@ def parts_of(value: Any) -> Iterator[tuple[str, Any]]:
 def is_picklable(value: Any) -> bool:
     """Whether a value can be sent to a worker process."""
     try:
-        pickled(value, lambda _: None)
+        pickled_work(value, lambda _: None)
     except Exception:  # noqa: BLE001 - whatever it says: no
         return False
     return True

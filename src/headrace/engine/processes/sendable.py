@@ -6,7 +6,8 @@ import io
 
 from headrace.engine.processes.culprits import cannot_travel
 from headrace.engine.processes.job import Job
-from headrace.engine.processes.parcels import PROTOCOL, Pickler
+from headrace.engine.processes.parcels import PROTOCOL
+from headrace.engine.processes.work_pickler import WorkPickler
 from headrace.errors import OptionError
 
 
@@ -25,7 +26,7 @@ class Drain(io.RawIOBase):
 def objection_to(job: Job) -> OptionError | None:
     """What keeps a job from being sent; None where it can be. Arrays and tensors are not read."""
     try:
-        Pickler(Drain(), protocol=PROTOCOL, buffer_callback=lambda _: None).dump(job)
+        WorkPickler(Drain(), protocol=PROTOCOL, buffer_callback=lambda _: None).dump(job)
     except Exception as error:  # noqa: BLE001 - whatever a dataset's own pickling raises
         return cannot_travel(job, error)
     return None

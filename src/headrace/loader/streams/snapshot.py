@@ -12,7 +12,8 @@ import xxhash
 
 from headrace.contracts import U8
 from headrace.engine.processes.culprits import cannot_travel
-from headrace.engine.processes.parcels import pickled
+from headrace.engine.processes.mapped_files import mapped_files
+from headrace.engine.processes.work_pickler import pickled_work
 from headrace.loader.outline import outline_of
 
 
@@ -32,20 +33,23 @@ class Snapshot:
 
 
 def take_snapshot(dataset: Any) -> Snapshot:
-    """The dataset as it is now. Arrays are not copied.
+    """The dataset as it is now. Arrays are not copied, and mapped files are not read.
 
     Raises:
         OptionError: It cannot be pickled; the error names the attribute.
     """
     kept: list[pickle.PickleBuffer] = []
     try:
-        body = np.frombuffer(pickled(dataset, kept.append), dtype=np.uint8)
+        body = np.frombuffer(pickled_work(dataset, kept.append), dtype=np.uint8)
     except Exception as error:
         raise cannot_travel(dataset, error) from error
     buffers = [np.frombuffer(one.raw(), dtype=np.uint8) for one in kept]
     digest = xxhash.xxh3_128(body.data)
+    files = mapped_files()
     for buffer in buffers:
-        digest.update(buffer.data)
+        address: int = buffer.__array_interface__["data"][0]
+        file = files.find(address, buffer.nbytes)  # workers see what is written there, and it may be beyond measure
+        digest.update(buffer.data if file is None else repr((file, address, buffer.nbytes)).encode())
     return Snapshot(body=body, buffers=buffers, digest=digest.hexdigest())
 
 
@@ -78,7 +82,7 @@ class Changes:
 def can_travel(dataset: Any) -> bool:
     """Whether a dataset can be sent to worker processes."""
     try:
-        pickled(dataset, lambda _: None)
+        pickled_work(dataset, lambda _: None)
     except Exception:  # noqa: BLE001 - whatever it says: no
         return False
     return True

@@ -1,9 +1,12 @@
-import threading
 from dataclasses import dataclass
 
 import pytest
 
 from headrace.engine.processes.culprits import culprit_of
+
+
+def rows():
+    yield 1
 
 
 class Plain:
@@ -20,10 +23,10 @@ class Slotted:
 @pytest.mark.parametrize(
     ("work", "place"),
     [
-        (Plain(a=1, lock=threading.Lock()), ".lock"),
-        (Slotted(1, Plain(files=[1, 2, (row for row in "ab")])), ".inner.files[2]"),
-        ({"first": Plain(), "second": Plain(of={"key": threading.Lock()})}, "['second'].of['key']"),
-        (threading.Lock(), ""),
+        (Plain(a=1, rows=rows()), ".rows"),
+        (Slotted(1, Plain(files=[1, 2, rows()])), ".inner.files[2]"),
+        ({"first": Plain(), "second": Plain(of={"key": rows()})}, "['second'].of['key']"),
+        (rows(), ""),
         (Plain(fine=1), ""),
     ],
 )
