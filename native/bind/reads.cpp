@@ -146,10 +146,11 @@ io::CachedRanges made_ranges(const Input<int32_t>& fds, const Input<uint64_t>& o
 
 void bind_reads(nb::module_& module) {
   nb::class_<io::CachedRanges>(module, "CachedRanges")
-      .def("__init__",
-           [](io::CachedRanges* self, const Input<int32_t>& fds, const Input<uint64_t>& offsets,
-              const Input<uint64_t>& sizes) { new (self) io::CachedRanges(made_ranges(fds, offsets, sizes)); },
-           nb::arg("fds"), nb::arg("offsets"), nb::arg("sizes"))
+      .def(
+          "__init__",
+          [](io::CachedRanges* self, const Input<int32_t>& fds, const Input<uint64_t>& offsets,
+             const Input<uint64_t>& sizes) { new (self) io::CachedRanges(made_ranges(fds, offsets, sizes)); },
+          nb::arg("fds"), nb::arg("offsets"), nb::arg("sizes"))
       .def("all_there", &io::CachedRanges::all_there);
   nb::class_<PythonReadPlan>(module, "ReadPlan")
       .def(nb::init<const Fds&, const Numbers&, const Numbers&>(), nb::arg("fds"), nb::arg("offsets"), nb::arg("sizes"))
