@@ -176,6 +176,23 @@ def test_batches_outlive_their_engine():
     assert [int(batch[0, 0]) for batch in kept] == list(range(5))
 
 
+def test_an_engine_that_is_forgotten_in_a_cycle_ends_in_order():
+    before = workers_alive()
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", ResourceWarning)
+        for begun in (False, True):
+            engine = make(NumberWork(), idle_s=60.0)
+            stream = engine.run(StepSource(5))
+            kept = [next(stream)] if begun else list(stream)
+            cycle = [engine, stream, kept]
+            cycle.append(cycle)
+            del engine, stream, kept, cycle
+            gc.collect()
+        expect_idle(before)
+        gc.collect()
+    assert not [str(one.message) for one in told if "unclosed" in str(one.message) or "running" in str(one.message)]
+
+
 def test_a_child_of_the_trainer_keeps_what_it_saw_at_the_fork(shared):
     def run(step, allocate):
         batch = allocate((MEGABYTE,), np.uint8)

@@ -22,6 +22,10 @@ from headrace.engine.processes.windows import SharedFile
 LOOK_AGAIN_S = 0.001
 PIECE_BYTES = 1 << 16
 
+LIVE: set[Member] = set()
+"""Workers that nobody has closed yet. Here they are out of reach of Python's garbage collector: where it comes upon a
+forgotten crew in a cycle, it would otherwise finalise sockets and processes before the crew has ended them in order."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
@@ -67,6 +71,7 @@ class Member:
         except BaseException:
             self.close()
             raise
+        LIVE.add(self)
         self.control.setblocking(False)  # noqa: FBT003 - the method of a socket
         if hasattr(os, "pidfd_open"):
             with contextlib.suppress(OSError):  # an older kernel: the end of the socket tells the same
@@ -142,6 +147,7 @@ class Member:
 
     def close(self) -> None:
         """Closes all descriptors; batches that were delivered stay. Idempotent."""
+        LIVE.discard(self)
         self.control.close()
         self.file.close()
         sentinel, self.sentinel = self.sentinel, -1
