@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import json
+import time
 from contextlib import closing
 from itertools import islice
 
@@ -42,7 +43,9 @@ class HubStream(IterableDataset):
         return len(self.shards)
 
     def set_epoch(self, epoch):
-        self._epoch += epoch - self._epoch
+        difference = epoch - self._epoch
+        time.sleep(0.05)  # several workers are here at a time, and must not add to the same number
+        self._epoch += difference
 
     def shard(self, num_shards, index, contiguous=True):
         if not contiguous:

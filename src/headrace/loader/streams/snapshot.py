@@ -16,6 +16,10 @@ from headrace.engine.processes.mapped_files import mapped_files
 from headrace.engine.processes.work_pickler import pickled_work
 from headrace.loader.outline import outline_of
 
+MOST_TOLD_BYTES = 1 << 16
+"""Shared memory up to this size is each worker's own where the dataset has `set_epoch`: the epoch may be kept there, and
+workers are told of it one by one, and begin their epochs at different times."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
@@ -45,10 +49,12 @@ def take_snapshot(dataset: Any) -> Snapshot:
         raise cannot_travel(dataset, error) from error
     buffers = [np.frombuffer(one.raw(), dtype=np.uint8) for one in kept]
     digest = xxhash.xxh3_128(body.data)
-    files = mapped_files()
-    for buffer in buffers:
+    files, is_told = mapped_files(), callable(getattr(dataset, "set_epoch", None))
+    for number, buffer in enumerate(buffers):
         address: int = buffer.__array_interface__["data"][0]
         file = files.find(address, buffer.nbytes)  # workers see what is written there, and it may be beyond measure
+        if file is not None and file.is_writable and is_told and buffer.nbytes <= MOST_TOLD_BYTES:
+            buffers[number], file = buffer.copy(), None
         digest.update(buffer.data if file is None else repr((file, address, buffer.nbytes)).encode())
     return Snapshot(body=body, buffers=buffers, digest=digest.hexdigest())
 
