@@ -17,8 +17,8 @@ from headrace.engine.processes.work_pickler import pickled_work
 from headrace.loader.outline import outline_of
 
 MOST_TOLD_BYTES = 1 << 16
-"""Shared memory of up to so much is each worker's own where the dataset has `set_epoch`: the epoch may be kept in it, and
-workers are told of it one by one, and begin their epochs at different times."""
+"""Shared memory of up to so much is each worker's own where the dataset has `set_epoch`: the epoch may be kept there,
+and workers are told of it one by one, and begin their epochs at different times."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
