@@ -36,9 +36,10 @@ def load(extension: str, data: bytes | memoryview, *, weights_only: bool) -> Any
     """Loads on the CPU."""
     import torch
 
-    check_unpacked(extension, data)
+    file = io.BytesIO(data)
+    check_unpacked(extension, file, len(data))
     try:
-        return torch.load(io.BytesIO(data), map_location="cpu", weights_only=weights_only)
+        return torch.load(file, map_location="cpu", weights_only=weights_only)
     except pickle.UnpicklingError as error:
         raise DecodeError(
             "a torch field holds more than tensors and plain containers, or is damaged",
@@ -52,21 +53,28 @@ def load(extension: str, data: bytes | memoryview, *, weights_only: bool) -> Any
         ) from error
 
 
-def check_unpacked(extension: str, data: bytes | memoryview) -> None:
+def check_unpacked(extension: str, file: io.BytesIO, size_bytes: int) -> None:
     """Refuses an archive whose members take more than it has bytes; what is no archive is left to torch.
+
+    Args:
+        extension: Of the field.
+        file: Is at its beginning again afterwards.
+        size_bytes: Its size.
 
     Raises:
         DecodeError: They do.
     """
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        with zipfile.ZipFile(file) as archive:
             unpacked = sum(member.file_size for member in archive.infolist())
     except (zipfile.BadZipFile, ValueError, NotImplementedError, OSError):
         return
-    if unpacked > len(data):
+    finally:
+        file.seek(0)
+    if unpacked > size_bytes:
         raise DecodeError(
             "a torch field would take more memory than it has bytes",
-            got=f"{unpacked} bytes unpacked from {len(data)}",
+            got=f"{unpacked} bytes unpacked from {size_bytes}",
             accepted="what torch.save writes, which is not compressed",
             field=extension,
         )

@@ -41,9 +41,12 @@ def collate_leaf(values: Values | torch.Tensor | ViewColumns, rule: Rule, field:
     rows: Any = list(values) if isinstance(values, torch.Tensor) else python_values(values)
     if rule == STACK and any(value is None for value in rows):
         return list(rows)
-    if rule == STACK and are_mixed(rows):
-        raise mixed(rows, field)
-    return collate_field(tuple(rows), rule, (field,), allocate, one_kind=True)
+    try:
+        return collate_field(tuple(rows), rule, (field,), allocate, one_kind=True)
+    except CollateError:
+        if rule == STACK and are_mixed(rows):
+            raise mixed(rows, field) from None
+        raise
 
 
 def mixed(rows: Sequence[Any], field: str) -> CollateError:

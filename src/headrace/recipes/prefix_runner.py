@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from headrace import _native
-from headrace.contracts import I32, I64, U8, U64, Allocate, ByteColumn, Fault
+from headrace.contracts import I32, I64, RAISE_LIMITS, U8, U64, Allocate, ByteColumn, Fault
 from headrace.errors import ImageLimitError, SampleError
 from headrace.recipes.full_decode import absent
 from headrace.recipes.rows import Rows
@@ -177,7 +177,7 @@ def resized_too_large(size: tuple[int, int], max_pixels: int) -> ImageLimitError
         "a resize to too many pixels was refused before memory was taken for it",
         got=f"{size[1]} x {size[0]} pixels",
         accepted=f"at most {max_pixels} (the `pixels` limit)",
-        remedy="Raise the limit if the image is real.",
+        remedy=RAISE_LIMITS,
         stage="decode",
     )
 
