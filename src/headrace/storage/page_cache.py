@@ -10,7 +10,9 @@ __all__ = ["CachedRanges", "PageCacheReads"]
 LARGEST_BYTES = 1 << 20
 """Beyond it copying does not count beside decoding, and each thread would keep as much memory."""
 PAUSE_BATCHES = 64
-"""Batches that are read ahead of time after one of which pages were missing when it was decoded."""
+"""Batches that are read ahead of time after the first one of which pages were missing when it was decoded. Each miss
+doubles it: it costs a batch that is decoded twice, and where storage is slower than decoding there would be many."""
+MOST_DOUBLINGS = 6
 
 
 class PageCacheReads:
@@ -20,6 +22,7 @@ class PageCacheReads:
         self.is_trusted = False
         """Whether the last batch that was looked for was there, and no later one was missed."""
         self.pause = 0
+        self.num_missed = 0
 
     def __reduce__(self) -> tuple[type[PageCacheReads], tuple[()]]:
         return PageCacheReads, ()  # what was seen holds here and now
@@ -46,4 +49,5 @@ class PageCacheReads:
     def missed(self) -> None:
         """Pages that were taken to be there were not when the batch was decoded."""
         self.is_trusted = False
-        self.pause = PAUSE_BATCHES
+        self.pause = PAUSE_BATCHES << min(self.num_missed, MOST_DOUBLINGS)
+        self.num_missed += 1

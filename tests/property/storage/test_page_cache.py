@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from headrace.storage import CachedRanges, PageCacheReads
-from headrace.storage.page_cache import LARGEST_BYTES, PAUSE_BATCHES
+from headrace.storage.page_cache import LARGEST_BYTES, MOST_DOUBLINGS, PAUSE_BATCHES
 from tests.page_cache import bring_in, throw_out
 
 SIZE = 300_000
@@ -80,6 +80,16 @@ def test_after_a_miss_batches_are_read_ahead_for_a_while(path, fd):
     assert not reads.found(*whole)  # it looks again
     bring_in(path)
     assert reads.found(*whole)
+
+
+def test_each_further_miss_doubles_the_pause_up_to_a_limit(path, fd):
+    bring_in(path)
+    reads, whole, pauses = PageCacheReads(), arrays([fd], [0], [SIZE]), []
+    for _ in range(9):
+        reads.missed()
+        pauses.append(next(number for number in range(10**6) if reads.found(*whole)))
+    assert pauses == [PAUSE_BATCHES << min(doublings, MOST_DOUBLINGS) for doublings in range(9)]
+    assert max(pauses) == 4096
 
 
 def test_large_images_and_empty_batches_are_read_ahead(path, fd):
