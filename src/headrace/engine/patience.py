@@ -19,6 +19,7 @@ class Patience:
         self.timeout_s = flight.options.timeout_s
         self.asked_s = time.monotonic() if self.timeout_s is not None else 0.0
         self.until_s = None if self.timeout_s is None else self.asked_s + self.timeout_s
+        self.was_starting = False
 
     def check(self) -> None:
         """Is to be called before each wait.
@@ -29,7 +30,9 @@ class Patience:
         if self.timeout_s is None or self.until_s is None:
             return
         now_s = time.monotonic()
-        if self.flight.is_starting and now_s < self.asked_s + START_S:
+        is_starting = self.flight.is_starting and now_s < self.asked_s + START_S
+        if is_starting or self.was_starting:  # they may have begun at any moment since the last look
             self.until_s = now_s + self.timeout_s
+            self.was_starting = is_starting
         elif now_s >= self.until_s:
             raise late_error(self.timeout_s, self.flight.give_up())

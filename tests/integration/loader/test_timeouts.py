@@ -115,9 +115,9 @@ class GateStream(IterableDataset):
 @pytest.mark.parametrize("as_stream", [False, True], ids=["map", "stream"])
 def test_a_dataset_that_hangs_at_its_first_sample_is_late_with_automatic_settings_too(kind, as_stream, tmp_path):
     gate = kind(6, 0, tmp_path / "open")
-    with closing(hr.DataLoader(GateStream(gate) if as_stream else gate, 2, timeout=1)) as loader:
+    with closing(hr.DataLoader(GateStream(gate) if as_stream else gate, 2, timeout=2)) as loader:
         iterator = iter(loader)
-        with pytest.raises(BatchTimeoutError, match=r"after 1 seconds.*step=0"):
+        with pytest.raises(BatchTimeoutError, match=r"after 2 seconds.*step=0"):
             next(iterator)
         with pytest.raises(LoaderClosedError):
             next(iterator)
