@@ -1,8 +1,8 @@
 // Columns of a shard index that lies: where fields are, which shards hold samples, which reads get them.
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <numeric>
 #include <stdexcept>
 #include <vector>
@@ -31,7 +31,7 @@ std::vector<Number> numbers(ByteReader& reader, int most) {
 uint8_t pattern(uint64_t offset) { return static_cast<uint8_t>(offset * 7 + (offset >> 8)); }
 
 int pattern_file() {
-  const int fd = memfd_create("pattern", MFD_CLOEXEC);
+  const int fd = fileno(std::tmpfile());  // never closed: it lives as long as the target
   std::vector<uint8_t> bytes(kFileBytes);
   for (uint64_t i = 0; i < kFileBytes; ++i) bytes[i] = pattern(i);
   promise(write(fd, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size()), "memory is there for a file");

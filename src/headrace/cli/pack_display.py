@@ -60,11 +60,11 @@ def summary(report: PackReport) -> str:
         names = ", ".join(report.class_names[:6]) + (", ..." if len(report.class_names) > 6 else "")
         lines.append(f"  classes  {len(report.class_names)}: {names} (in index.json)")
     if report.num_ignored:
-        lines.append(f"  ignored  {report.num_ignored:,} files that belong to no sample")
+        lines.append(f"  ignored  {count(report.num_ignored, 'file')} that belong to no sample")
     if report.num_resized is not None:
-        lines.append(f"  resized  {report.num_resized:,} images")
+        lines.append(f"  resized  {count(report.num_resized, 'image')}")
     if report.num_kept_shards:
-        lines.append(f"  kept     {report.num_kept_shards:,} shards that an earlier run had finished")
+        lines.append(f"  kept     {count(report.num_kept_shards, 'shard')} that an earlier run had finished")
     rate = f"{format_rate(report.num_samples / report.wall_s, 'samples')}"
     lines.append(
         f"  time     {format_seconds(report.wall_s)}, {rate}, {format_byte_rate(report.size_bytes / report.wall_s)}"

@@ -117,7 +117,7 @@ def stock_failure(error: Exception) -> SourceError:
 
 def summary(trial: Trial) -> str:
     """The one number, what it is made of, and the lines to paste."""
-    from headrace._base.units import format_rate, format_seconds
+    from headrace._base.units import count, format_rate, format_seconds
 
     rates = {
         "torch": (trial.stock_samples_per_s, trial.stock_first_batch_s),
@@ -126,5 +126,5 @@ def summary(trial: Trial) -> str:
     lines = [f"{trial.speedup:.1f} x as fast as torch's DataLoader on these images", ""]
     for name, (rate, first_s) in rates.items():
         lines.append(f"  {name:9} {format_rate(rate, 'samples')}, first batch after {format_seconds(first_s)}")
-    lines += [f"  both with {trial.num_workers} workers and batches of {trial.batch_size}", "", *trial.paste]
+    lines += [f"  both with {count(trial.num_workers, 'worker')} and batches of {trial.batch_size}", "", *trial.paste]
     return "\n".join(lines)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from headrace._base.units import count
 from headrace.errors import DecodeError, WriteError
 
 MAX_UNPACKED_BYTES = 1 << 30
@@ -61,7 +62,7 @@ def check_unpacked(extension: str, archive: zipfile.ZipFile, size_bytes: int) ->
     if unpacked > max(MAX_UNPACKED_BYTES, size_bytes):
         raise DecodeError(
             "the arrays of a numpy field were refused before memory was taken for them",
-            got=f"{unpacked} bytes unpacked from {size_bytes}",
+            got=f"{count(unpacked, 'byte')} unpacked from {size_bytes}",
             accepted=f"at most {MAX_UNPACKED_BYTES}, or as much as the field itself has",
             remedy="Write them uncompressed (np.savez), or each as a field of its own (npy)",
             field=extension,
@@ -72,7 +73,7 @@ def unreadable(extension: str, data: bytes | memoryview, error: Exception) -> De
     """The error of bytes that numpy cannot or must not load."""
     return DecodeError(
         f"a numpy field cannot be loaded: {error}",
-        got=f"{len(data)} bytes that start with {bytes(data[:8])!r}",
+        got=f"{count(len(data), 'byte')} that start with {bytes(data[:8])!r}",
         accepted="arrays of numbers, booleans or fixed-length text; no Python objects",
         field=extension,
     )

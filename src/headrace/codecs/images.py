@@ -6,13 +6,16 @@ on the header, before memory for pixels is taken.
 
 from __future__ import annotations
 
+import contextlib
 import io
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageOps, UnidentifiedImageError
 
+from headrace._base.units import count
 from headrace.contracts import RAISE_LIMITS, Exif, ImageLimits
 from headrace.errors import CorruptImageError, DecodeError, ImageLimitError, UnsupportedImageError, WriteError
 
@@ -54,6 +57,12 @@ ENCODER_OPTIONS: dict[str, dict[str, Any]] = {
 }
 """Where Pillow's own default would lose more than a training set should."""
 
+BOMBS = (Image.DecompressionBombError, Image.DecompressionBombWarning)
+"""What Pillow raises beyond its own limit; the warning where warnings are errors."""
+
+SNIFFED_BYTES = 16
+"""What Pillow's plugins tell a format by."""
+
 MASK_AXES = 2
 """Height and width."""
 
@@ -75,22 +84,22 @@ def decode_image(data: bytes | memoryview, limits: ImageLimits | None = None, ex
         ImageLimitError: The header asks for more than the limits allow.
     """
     limits = limits or ImageLimits()
-    image = open_header(data)
+    image = open_header(data, limits)
     check_limits(image, data, limits)
     try:
         image.load()
         if exif == "apply":
             image = ImageOps.exif_transpose(image)
         return to_rgb(image)
-    except Image.DecompressionBombError as error:
-        raise over_pixel_limit(image, limits) from error
+    except BOMBS as error:
+        raise over_pillow_limit(image, error) from error
     except Exception as error:  # Pillow's plugins raise any kind on damaged bytes
         raise CorruptImageError(
-            f"this {image.format} image is damaged or cut short: {error}", got=f"{len(data)} bytes"
+            f"this {image.format} image is damaged or cut short: {error}", got=count(len(data), "byte")
         ) from error
 
 
-def open_header(data: bytes | memoryview) -> Image.Image:
+def open_header(data: bytes | memoryview, limits: ImageLimits) -> Image.Image:
     """Finds the format and reads the header; no pixels are decoded."""
     Image.init()
     formats = [name for name in Image.ID if name not in REFUSED_FORMATS]
@@ -98,23 +107,34 @@ def open_header(data: bytes | memoryview) -> Image.Image:
         return Image.open(io.BytesIO(data), formats=formats)
     except UnidentifiedImageError as error:
         raise unidentified(bytes(data[:16]), len(data)) from error
-    except Image.DecompressionBombError as error:
-        raise ImageLimitError(
-            f"the header claims more pixels than Pillow accepts: {error}",
-            remedy=f"Raise PIL.Image.MAX_IMAGE_PIXELS too. {RAISE_LIMITS}",
-        ) from error
+    except BOMBS as error:
+        image = header_beyond_pillow(data, formats)
+        if image is not None and image.width * image.height > limits.pixels:
+            raise over_pixel_limit(image, limits) from error
+        raise over_pillow_limit(image, error) from error
     except Exception as error:  # Pillow's plugins raise any kind on damaged bytes
-        raise CorruptImageError(f"the image header is damaged: {error}", got=f"{len(data)} bytes") from error
+        raise CorruptImageError(f"the image header is damaged: {error}", got=count(len(data), "byte")) from error
+
+
+def header_beyond_pillow(data: bytes | memoryview, formats: Sequence[str]) -> Image.Image | None:
+    """The header of an image that `Image.open` refuses for its size; None where nobody reads it."""
+    head = bytes(data[:SNIFFED_BYTES])
+    for name in formats:
+        factory, accepts = Image.OPEN[name]
+        with contextlib.suppress(Exception):  # as other plugins than the right one raise on its bytes
+            if accepts is None or accepts(head) is True:
+                return factory(io.BytesIO(data), "")
+    return None
 
 
 def unidentified(head: bytes, size_bytes: int) -> DecodeError:
     """The error of bytes that no decoder takes: a damaged header of a format that we know, or no image at all."""
     for signature, name in SIGNATURES.items():
         if head.startswith(signature):
-            return CorruptImageError(f"the header of this {name} image is damaged", got=f"{size_bytes} bytes")
+            return CorruptImageError(f"the header of this {name} image is damaged", got=count(size_bytes, "byte"))
     return UnsupportedImageError(
         "these bytes are no image that Pillow knows",
-        got=f"{size_bytes} bytes that start with {head!r}" if size_bytes else "0 bytes",
+        got=f"{count(size_bytes, 'byte')} that start with {head!r}" if size_bytes else "0 bytes",
         remedy="Check that the field really is an image, and that it was written whole.",
     )
 
@@ -128,7 +148,7 @@ def check_limits(image: Image.Image, data: bytes | memoryview, limits: ImageLimi
         if num_scans > limits.scans:
             raise ImageLimitError(
                 "a progressive JPEG of too many scans",
-                got=f"{num_scans} scans",
+                got=count(num_scans, "scan"),
                 accepted=f"at most {limits.scans} (the `scans` limit)",
                 remedy=RAISE_LIMITS,
             )
@@ -138,10 +158,30 @@ def over_pixel_limit(image: Image.Image, limits: ImageLimits) -> ImageLimitError
     """The error of an image whose header claims too many pixels."""
     return ImageLimitError(
         "an image of too many pixels was refused before memory was taken for it",
-        got=f"{image.width} x {image.height} = {image.width * image.height} pixels",
+        got=size_text(image),
         accepted=f"at most {limits.pixels} (the `pixels` limit)",
         remedy=RAISE_LIMITS,
     )
+
+
+def over_pillow_limit(image: Image.Image | None, error: Exception) -> ImageLimitError:
+    """The error of an image that our limit lets through and Pillow's does not."""
+    most = Image.MAX_IMAGE_PIXELS or 0
+    pillow = f"{most} (PIL.Image.MAX_IMAGE_PIXELS, since warnings are errors)"
+    if isinstance(error, Image.DecompressionBombError):
+        pillow = f"{2 * most} (twice PIL.Image.MAX_IMAGE_PIXELS)"
+    return ImageLimitError(
+        "an image that Pillow has to decode has more pixels than it accepts",
+        got="a size that is not known" if image is None else size_text(image),
+        accepted=f"at most {pillow}",
+        remedy="If the image is real, set PIL.Image.MAX_IMAGE_PIXELS to a higher number where it is decoded: in the "
+        "training script, and with worker processes in worker_init_fn too",
+    )
+
+
+def size_text(image: Image.Image) -> str:
+    """Width, height and their product."""
+    return f"{image.width} x {image.height} = {image.width * image.height} pixels"
 
 
 def to_rgb(image: Image.Image) -> Image.Image:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from headrace._base.units import count
 from headrace.errors import DecodeError, WriteError
 
 MAX_BYTES = 64 << 20
@@ -40,7 +41,7 @@ def check_size(extension: str, data: bytes | memoryview) -> None:
     if len(data) > MAX_BYTES:
         raise DecodeError(
             "a JSON field is too large to be parsed",
-            got=f"{len(data)} bytes",
+            got=count(len(data), "byte"),
             accepted=f"at most {MAX_BYTES}",
             remedy="Keep arrays of numbers as npy or npz, which are not parsed",
             field=extension,

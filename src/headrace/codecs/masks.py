@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from headrace.codecs.images import check_limits, open_header, over_pixel_limit
+from headrace._base.units import count
+from headrace.codecs.images import BOMBS, check_limits, open_header, over_pillow_limit
 from headrace.codecs.plain_png import decode_plain_png
 from headrace.contracts import ImageLimits
 from headrace.errors import CorruptImageError, DecodeError
@@ -50,16 +51,16 @@ def decode_mask(data: bytes | memoryview, limits: ImageLimits | None = None) -> 
 
 def through_pillow(data: bytes | memoryview, limits: ImageLimits) -> npt.NDArray[np.uint8 | np.int32]:
     """The same of every format, and of damaged files; the reference of the way around Pillow."""
-    image = open_header(data)
+    image = open_header(data, limits)
     check_format(image)
     check_limits(image, data, limits)
     try:
         image.load()
-    except Image.DecompressionBombError as error:
-        raise over_pixel_limit(image, limits) from error
+    except BOMBS as error:
+        raise over_pillow_limit(image, error) from error
     except Exception as error:  # Pillow's plugins raise any kind on damaged bytes
         raise CorruptImageError(
-            f"this {image.format} mask is damaged or cut short: {error}", got=f"{len(data)} bytes"
+            f"this {image.format} mask is damaged or cut short: {error}", got=count(len(data), "byte")
         ) from error
     return np.array(image, dtype=DTYPES[image.mode])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 from typing import Any
 
+from headrace._base.units import count
 from headrace.errors import DecodeError, WriteError
 
 
@@ -17,7 +18,9 @@ def decode_pickle(extension: str, data: bytes | memoryview) -> Any:
     try:
         return pickle.loads(data)  # noqa: S301 - the user named this extension in allow_pickle
     except Exception as error:
-        raise DecodeError(f"a pickle cannot be loaded: {error}", got=f"{len(data)} bytes", field=extension) from error
+        raise DecodeError(
+            f"a pickle cannot be loaded: {error}", got=count(len(data), "byte"), field=extension
+        ) from error
 
 
 def encode_pickle(extension: str, value: Any) -> bytes:

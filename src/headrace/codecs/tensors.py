@@ -11,6 +11,7 @@ import pickle
 import zipfile
 from typing import Any
 
+from headrace._base.units import count
 from headrace.errors import DecodeError, WriteError
 
 
@@ -43,13 +44,13 @@ def load(extension: str, data: bytes | memoryview, *, weights_only: bool) -> Any
     except pickle.UnpicklingError as error:
         raise DecodeError(
             "a torch field holds more than tensors and plain containers, or is damaged",
-            got=f"{len(data)} bytes",
+            got=count(len(data), "byte"),
             remedy=f"If the data is yours, allow it: allow_pickle=({extension!r},).",
             field=extension,
         ) from error
     except Exception as error:  # torch raises many kinds on damaged bytes
         raise DecodeError(
-            f"a torch field cannot be loaded: {error}", got=f"{len(data)} bytes", field=extension
+            f"a torch field cannot be loaded: {error}", got=count(len(data), "byte"), field=extension
         ) from error
 
 
@@ -74,7 +75,7 @@ def check_unpacked(extension: str, file: io.BytesIO, size_bytes: int) -> None:
     if unpacked > size_bytes:
         raise DecodeError(
             "a torch field would take more memory than it has bytes",
-            got=f"{unpacked} bytes unpacked from {size_bytes}",
+            got=f"{count(unpacked, 'byte')} unpacked from {size_bytes}",
             accepted="what torch.save writes, which is not compressed",
             field=extension,
         )

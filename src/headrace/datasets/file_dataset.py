@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from headrace._base.units import count
 from headrace.contracts import ImageLimits, Missing
 from headrace.datasets.class_names import names_of_labels, with_classes
 from headrace.datasets.fields import FieldsArgument
@@ -94,4 +95,4 @@ class FileDataset(SourceDataset):
     def __repr__(self) -> str:
         """How much of what."""
         names = ", ".join(entry.name for entry in self.shape.entries)
-        return f"FileDataset({len(self):,} samples, {self.table.facts.kind}, fields {names})"
+        return f"FileDataset({count(len(self), 'sample')}, {self.table.facts.kind}, fields {names})"

@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from headrace._base.units import count
 from headrace.contracts import ImageLimits, Missing, OnError
 from headrace.datasets.class_names import names_of_labels, with_classes
 from headrace.datasets.fields import FieldsArgument, parse_fields
@@ -74,4 +75,4 @@ class ShardDataset(SourceDataset):
     def __repr__(self) -> str:
         """How much of what."""
         num, names = len(self.index.shards), ", ".join(entry.name for entry in self.shape.entries)
-        return f"ShardDataset({len(self):,} samples in {num:,} shards, fields {names})"
+        return f"ShardDataset({count(len(self), 'sample')} in {count(num, 'shard')}, fields {names})"

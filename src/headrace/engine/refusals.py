@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 
 from headrace._base.process_limits import read_process_limits, remedy
-from headrace._base.units import format_bytes
+from headrace._base.units import count, format_bytes
 from headrace.errors import MemoryBudgetError, OpenFilesError, ResourceError, WorkerError
 
 OF_STORAGE = frozenset({errno.EFBIG, errno.ENOSPC, errno.EDQUOT, errno.ENOMEM})
@@ -40,7 +40,7 @@ def no_thread(num_threads: int, alive: str) -> WorkerError:
     """
     return WorkerError(
         "the system gives no further thread",
-        got=f"{num_threads} threads asked for, {alive}",
+        got=f"{count(num_threads, 'thread')} asked for, {alive}",
         remedy=remedy(errno.EAGAIN, "a thread", read_process_limits()),
         retryable=True,
     )
@@ -55,7 +55,7 @@ def no_process(error: OSError, num_workers: int) -> WorkerError:
     """
     return WorkerError(
         "worker processes cannot be started",
-        got=f"{error} ({num_workers} workers)",
+        got=f"{error} ({count(num_workers, 'worker')})",
         remedy=remedy(error.errno or errno.EAGAIN, "a process", read_process_limits()),
         retryable=True,
     )

@@ -52,16 +52,16 @@ def _ordered(composition: Composition, epoch: int) -> list[tuple[str, str, str]]
 def _dataset(composition: Composition) -> tuple[str, str, str]:
     layout_of = composition.resolved
     if layout_of is None:
-        num_samples = f"{composition.num_samples:,} samples" if composition.num_samples else "samples"
+        num_samples = count(composition.num_samples, "sample") if composition.num_samples else "samples"
         return "dataset", f"{num_samples} from Python", composition.why_unresolved
     layout = layout_of.source.layout()
     num, size = int(layout.samples.sum()), int(layout.sizes.sum())
     weight = f", {format_bytes(size)}" if size else ""
     if layout_of.sharded:
-        kind = f"{len(layout.samples):,} shards{weight}"
+        kind = f"{count(len(layout.samples), 'shard')}{weight}"
     else:
         kind = "loose files" if isinstance(layout_of.source, FileSource) else "of a selection"
-    return "dataset", f"{num:,} samples", f"{kind}; bytes are fetched by the batch"
+    return "dataset", count(num, "sample"), f"{kind}; bytes are fetched by the batch"
 
 
 def _damaged(composition: Composition) -> list[tuple[str, str, str]]:
@@ -83,12 +83,12 @@ def _order(composition: Composition, epoch: int) -> tuple[str, str, str]:
     modes = {
         "none": "dataset order",
         "full": "one permutation of all samples",
-        "window": f"shuffled in windows of at least {steps.spec.least_window_samples:,} samples",
+        "window": f"shuffled in windows of at least {count(steps.spec.least_window_samples, 'sample')}",
     }
     ranks = f"rank {topology.rank} of {topology.world_size}, " if topology.world_size > 1 else ""
     accumulate = f", {steps.spec.accumulate} accumulated" if steps.spec.accumulate > 1 else ""
     reason = f"{ranks}seed {composition.options.seed}, tail {composition.tail}{accumulate}"
-    return "order", f"{modes[steps.spec.shuffle]}, {steps.num_steps(epoch):,} batches a rank", reason
+    return "order", f"{modes[steps.spec.shuffle]}, {count(steps.num_steps(epoch), 'batch', 'batches')} a rank", reason
 
 
 def _engine(composition: Composition, engine: EngineChoice, fit: Fit) -> list[tuple[str, str, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headrace._base.units import format_bytes, parse_bytes
+from headrace._base.units import count, format_bytes, parse_bytes
 
 SHARE = 0.2
 """Part of the memory at hand that all loaders of a node may hold; page cache, model and optimizer need the rest."""
@@ -35,6 +35,6 @@ def decide_memory(budget: int | str, *, available_bytes: int, local_world_size: 
         return MemoryDecision(size_bytes=parse_bytes(budget), reason="as asked")
     share = int(available_bytes * SHARE / local_world_size)
     size = max(LEAST_BYTES, min(share, MOST_BYTES))
-    ranks = f" shared by {local_world_size} ranks" if local_world_size > 1 else ""
+    ranks = f" shared by {count(local_world_size, 'rank')}" if local_world_size > 1 else ""
     reason = f"{SHARE:.0%} of {format_bytes(available_bytes)} at hand{ranks}, at most {format_bytes(MOST_BYTES)}"
     return MemoryDecision(size_bytes=size, reason=reason)

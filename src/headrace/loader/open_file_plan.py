@@ -72,7 +72,7 @@ def plan_open_files(
     if possible < num_processes:
         changes.append(f"{possible} of {num_processes} worker processes")
     if num_files > at_once:
-        changes.append(f"{max(1, at_once):,} files at a time instead of {num_files:,}")
+        changes.append(f"{count(max(1, at_once), 'file')} at a time instead of {num_files:,}")
     full = f"{needed:,} would be needed, {limit:,} are allowed" if limit < needed else f"{needed:,} are needed"
     return OpenFilePlan(num_processes=possible, raise_to=raise_to, choice=", ".join(changes), reason=full)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from headrace._base.units import count
 from headrace.loader.gil_share import GilShare
 
 STEPS_A_WORKER = 3
@@ -59,15 +60,16 @@ def decide_workers(
     share = max(1, int(num_cpus) // local_world_size)
     if num_workers == "auto":
         kept = reserve(share, trainer_threads)
-        count = share - kept
-        ranks = f" over {local_world_size} ranks" if local_world_size > 1 else ""
-        reason = f"{num_cpus:g} usable CPUs{ranks}{f', {kept} kept for the training loop' if kept else ''}"
+        num = share - kept
+        ranks = f" over {count(local_world_size, 'rank')}" if local_world_size > 1 else ""
+        cpus = "usable CPU" if num_cpus == 1 else "usable CPUs"
+        reason = f"{num_cpus:g} {cpus}{ranks}{f', {kept} kept for the training loop' if kept else ''}"
     else:
-        count, reason = num_workers, "as asked"
-    in_flight = max(4, count * STEPS_A_WORKER) if prefetch_factor is None else max(1, count * prefetch_factor)
+        num, reason = num_workers, "as asked"
+    in_flight = max(4, num * STEPS_A_WORKER) if prefetch_factor is None else max(1, num * prefetch_factor)
     return WorkerDecision(
-        num_workers=count,
-        num_io_threads=min(8, max(2, count)) if count else 0,
+        num_workers=num,
+        num_io_threads=min(8, max(2, num)) if num else 0,
         max_in_flight=in_flight,
         reason=reason,
         usual=max(1, int(num_cpus) // local_world_size - 2),

@@ -7,6 +7,7 @@ from typing import get_args
 
 import numpy as np
 
+from headrace._base.units import count
 from headrace.contracts import Layout, Shuffle, Tail
 from headrace.errors import OrderError
 from headrace.order.permutation import LARGEST_SIZE
@@ -126,7 +127,7 @@ def _check_layout(layout: Layout) -> None:
         )
     if samples.size and min(samples.min(), sizes.min()) < 0:
         shard = int(np.flatnonzero((samples < 0) | (sizes < 0))[0])
-        raise OrderError("A shard cannot hold less than nothing", got=f"{samples[shard]} samples", shard=shard)
+        raise OrderError("A shard cannot hold less than nothing", got=count(samples[shard], "sample"), shard=shard)
     if samples.astype(np.float64).sum() > LARGEST_SIZE:
         raise OrderError("The dataset is too large", got=f"{samples.astype(np.float64).sum():g} samples")
 

@@ -24,9 +24,9 @@ SAVED_BY_EACH = "Each rank saves a state of its own, and loads that one: name th
 REMEDIES = {
     "fingerprint": "Load the state with the dataset that it was saved with",
     "seed": "Make the loader with seed={saved}",
-    "world_size": "Go on with {saved} ranks: streams cannot be dealt anew in the middle of an epoch",
+    "world_size": "Go on with world_size={saved}: streams cannot be dealt anew in the middle of an epoch",
     "rank": SAVED_BY_EACH,
-    "num_streams": "Make the loader so that a rank reads {saved} streams: num_workers={saved}, or as it was then",
+    "num_streams": "Make the loader with as many streams a rank as then, {saved}: num_workers={saved}, or as it was",
     "batch_size": "Make the loader with the same batch_size",
     "drop_last": "Make the loader with drop_last={saved}",
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headrace._base.units import format_bytes
+from headrace._base.units import count, format_bytes
 
 GIB = 1 << 30
 SMALL_BYTES, LARGE_BYTES = 1 * GIB, 10 * GIB
@@ -30,7 +30,7 @@ def advise(sizes_bytes: Sequence[int], num_ranks: int | None = None) -> tuple[st
             notes.append(f"shards of {format_bytes(mean)} on average are large: 1 to 10 GiB copy and cache best")
     if num_ranks is not None and len(sizes_bytes) < num_ranks:
         notes.append(
-            f"{len(sizes_bytes)} shards for {num_ranks} ranks: every rank gets its even share, but several read from"
-            " one shard; smaller shards would let each read its own"
+            f"{count(len(sizes_bytes), 'shard')} for {count(num_ranks, 'rank')}: every rank gets its even share, "
+            "but several read from one shard; smaller shards would let each read its own"
         )
     return tuple(notes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from headrace._base.units import count
 from headrace.errors import SourceError
 from headrace.pack.catalog import Catalog
 from headrace.shards.names import check_field, check_key
@@ -29,7 +30,7 @@ def refuse_repeats(keys: Sequence[str], remedy: str) -> None:
         return
     seen: set[str] = set()
     twice = [key for key in keys if key in seen or seen.add(key)]  # type: ignore[func-returns-value]
-    raise SourceError(f"{len(twice)} keys come more than once", got=shown(twice), remedy=remedy)
+    raise SourceError(f"{count(len(twice), 'key comes', 'keys come')} more than once", got=shown(twice), remedy=remedy)
 
 
 def check_names(catalog: Catalog, allow_pickle: tuple[str, ...]) -> None:

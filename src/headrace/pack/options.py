@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from headrace._base.units import count
 from headrace.errors import OptionError
 from headrace.sources.columns import ListOptions
 from headrace.sources.kinds import Dots, SourceKind
@@ -62,12 +63,12 @@ class PackOptions:
         if self.shard_size_bytes is not None and self.samples_per_shard is not None:
             raise OptionError(
                 "a shard's size and its number of samples cannot both be asked for",
-                got=f"{self.shard_size_bytes} bytes and {self.samples_per_shard} samples",
+                got=f"{count(self.shard_size_bytes, 'byte')} and {count(self.samples_per_shard, 'sample')}",
                 remedy="Leave one of them out.",
             )
         if self.shard_size_bytes is not None and self.shard_size_bytes < SMALLEST_SHARD_BYTES:
             raise OptionError(
-                "no tar is that small", got=f"{self.shard_size_bytes} bytes", accepted=f">= {SMALLEST_SHARD_BYTES}"
+                "no tar is that small", got=count(self.shard_size_bytes, "byte"), accepted=f">= {SMALLEST_SHARD_BYTES}"
             )
         if self.samples_per_shard is not None and self.samples_per_shard < 1:
             raise OptionError("a shard needs a sample", got=self.samples_per_shard, accepted="1 or more")

@@ -12,6 +12,7 @@ from pathlib import Path
 import xxhash
 
 from headrace._base.machine import affinity_cpus
+from headrace._base.units import count
 from headrace.errors import SourceError
 from headrace.pack import destination as place
 from headrace.pack import spool
@@ -146,7 +147,7 @@ def notes(scan: Scan, finished: Sequence[Finished], shrunk: Shrunk | None, optio
     """What the user should know."""
     found = list(scan.notes)
     if shrunk is not None and shrunk.num_damaged:
-        found.append(f"{shrunk.num_damaged} images could not be decoded and were packed as they are")
+        found.append(f"{count(shrunk.num_damaged, 'image')} could not be decoded: packed unchanged")
     if options.resize is not None:
         images = sorted(name for name in scan.catalog.fields if "." in name)
         if images:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from headrace._base.units import count
 from headrace.errors import SourceError
 from headrace.pack.catalog import CatalogBuilder
 from headrace.pack.destination import CLASS_NAMES
@@ -61,7 +62,7 @@ def tell_apart(builder: CatalogBuilder, shards: Sequence[str], num_samples: Sequ
     if len(set(names)) != len(names):
         raise SourceError(
             "several shards use the same keys, and have the same name",
-            got=f"{len(builder.keys)} samples, {len(set(builder.keys))} different keys",
+            got=f"{count(len(builder.keys), 'sample')}, {count(len(set(builder.keys)), 'different key')}",
             remedy="Pack the folders one by one.",
         )
     owners = np.repeat(np.arange(len(shards)), num_samples).tolist()

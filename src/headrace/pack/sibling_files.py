@@ -59,4 +59,4 @@ def missing_notes(builder: CatalogBuilder) -> tuple[str, ...]:
     partial = [f"{name} ({counts[row]})" for name, row in builder.field_of.items() if counts[row] < total]
     if not partial:
         return ()
-    return (f"fields that only some of the {total} samples have: {', '.join(sorted(partial)[:10])}",)
+    return (f"fields that only some of the {total:,} samples have: {', '.join(sorted(partial)[:10])}",)

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headrace import _native
+from headrace._base.units import count
 from headrace.errors import IndexFormatError
 
 LARGEST_HEADER = 16 << 20
@@ -66,7 +67,7 @@ def parse_header(prefix: bytes, read: Callable[[int], bytes], file_size: int) ->
     """The JSON header, and where the data begins."""
     size = int.from_bytes(prefix, "little")
     if len(prefix) < ALIGNMENT or size > min(LARGEST_HEADER, file_size - ALIGNMENT) or size % ALIGNMENT:
-        raise IndexFormatError("a file is no index", got=f"{file_size} bytes, header of {size}")
+        raise IndexFormatError("a file is no index", got=f"{count(file_size, 'byte')}, header of {size}")
     try:
         header = json.loads(read(size))
     except (ValueError, RecursionError) as error:

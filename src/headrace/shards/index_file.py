@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
+from headrace._base.units import count
 from headrace.errors import IndexFormatError
 from headrace.shards.arrays_file import encode_arrays, map_arrays, read_metadata
 from headrace.shards.stamp import Stamp
@@ -59,7 +60,7 @@ def map_index(path: str) -> tuple[IndexTable, IndexHead]:
     table = IndexTable(fields=head.fields, **columns)
     table.check(head.stamp.size_bytes)
     if table.num_samples != head.num_samples:
-        raise IndexFormatError("a shard index contradicts itself", got=f"{table.num_samples} samples", path=path)
+        raise IndexFormatError("a shard index contradicts itself", got=count(table.num_samples, "sample"), path=path)
     return table, head
 
 

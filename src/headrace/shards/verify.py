@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from headrace._base.os_errors import from_os_error
+from headrace._base.units import count
 from headrace.errors import IndexFormatError, InterleavedSampleError, SampleError, ShardChangedError
 from headrace.shards.catalog import open_catalog
 from headrace.shards.compressed import compression_of
@@ -155,7 +156,8 @@ def wrong_md5(source: str, stated: str, found: str | None) -> Finding:
 def layout_warnings(scan: Scan) -> Iterator[Finding]:
     """What is unwise in how the shard is laid out."""
     if scan.num_archives > 1:
-        message = f"the shard is {scan.num_archives} archives one after another: other tools read only the first"
+        archives = count(scan.num_archives, "archive")
+        message = f"{archives} lie one after another in the shard: other tools read only the first"
         yield warning("several-archives", message)
     if scan.interleaved_key is not None:
         message = "the members of a key lie apart: the shard cannot be read as a stream; pack it anew"
@@ -173,7 +175,7 @@ def table_warnings(table: IndexTable) -> Iterator[Finding]:
         if reason is not None:
             reasons.setdefault(reason, []).append(key)
     for reason, keys in reasons.items():
-        message = f"{len(keys)} keys could not be written by headrace ({reason}), for example {keys[0]!r}"
+        message = f"{count(len(keys), 'key')} could not be written by headrace ({reason}), for example {keys[0]!r}"
         yield warning("odd-key", message, key=keys[0])
     for field in table.fields:
         if field.rpartition(".")[2] in UNSAFE_EXTENSIONS:
@@ -184,12 +186,12 @@ def table_warnings(table: IndexTable) -> Iterator[Finding]:
 def missing_fields(table: IndexTable) -> Iterator[Finding]:
     """Fields that most samples have and some lack."""
     counts = np.bincount(table.field_ids, minlength=len(table.fields))
-    for number, count in enumerate(counts):
-        missing = table.num_samples - int(count)
-        if 0 < missing < count:
+    for number, having in enumerate(counts):
+        missing = table.num_samples - int(having)
+        if 0 < missing < having:
             _, _, choices = table.locate(np.arange(table.num_samples), np.array([number], dtype=np.uint32))
             key = table.key(int(np.argmin(choices)))
-            message = f"{missing} of {table.num_samples} samples lack a field"
+            message = f"a field is missing in {missing} of {count(table.num_samples, 'sample')}"
             yield warning("missing-field", message, key=key, field=table.fields[number])
 
 

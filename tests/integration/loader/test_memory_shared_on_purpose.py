@@ -11,6 +11,9 @@ import torch
 from torch.utils.data import Dataset
 
 import headrace as hr
+from tests.process_maps import needs_process_maps
+
+pytestmark = needs_process_maps
 
 NUM = 16
 

@@ -29,6 +29,7 @@ from headrace.errors import (
 )
 from headrace.pack import ListOptions, PackOptions, ResizeOptions, pack
 from headrace.shards import ShardIndex, md5_of_file
+from tests.unprivileged import unprivileged
 
 
 def shards_of(folder):
@@ -295,13 +296,16 @@ def test_a_file_that_goes_away_while_it_is_packed_is_named(tmp_path, small_tree)
     assert not shards_of(tmp_path / "out")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
-def test_an_unreadable_file_is_named(tmp_path, small_tree):
-    shutil.copytree(small_tree, tmp_path / "copy")
-    victim = tmp_path / "copy" / "class0" / "0003.jpg"
-    victim.chmod(0)
-    with pytest.raises(StorageError, match=r"0003\.jpg.*Permission denied"):
-        pack(str(tmp_path / "copy"), str(tmp_path / "out"))
+def test_an_unreadable_file_is_named(small_tree):
+    names = {path: path.read_bytes() for path in small_tree.rglob("*.jpg")}
+    with unprivileged() as folder:
+        for path, data in names.items():
+            copy = folder / "copy" / path.relative_to(small_tree)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(data)
+        (folder / "copy" / "class0" / "0003.jpg").chmod(0)
+        with pytest.raises(StorageError, match=r"0003\.jpg.*Permission denied"):
+            pack(str(folder / "copy"), str(folder / "out"))
 
 
 @pytest.fixture
@@ -478,7 +482,7 @@ def test_a_damaged_image_is_named_or_kept_on_request(photographs, tmp_path, memb
     keep = ResizeOptions(shorter_px=32, damaged="keep")
     report = pack(str(tmp_path / "in"), str(tmp_path / "kept"), PackOptions(resize=keep))
     assert members(tmp_path / "kept")[str(victim.relative_to(tmp_path / "in"))] == victim.read_bytes()
-    assert any("1 images could not be decoded" in note for note in report.notes)
+    assert any("1 image could not be decoded" in note for note in report.notes)
 
 
 def test_names_that_would_not_come_back_are_refused_before_anything_is_written(tmp_path):

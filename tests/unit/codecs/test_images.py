@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import io
+import zlib
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from headrace.codecs import decode, decode_image, encode
+from headrace.codecs import decode, decode_image, decode_mask, encode
 from headrace.contracts import ImageLimits
 from headrace.errors import CorruptImageError, ImageLimitError, UnsupportedImageError, WriteError
 from tests.encoded_images import KINDS, photograph, pillow_rgb
@@ -79,6 +80,45 @@ def test_a_header_that_claims_gigapixels_is_refused():
     data[18:26] = (60000).to_bytes(4, "little") * 2
     with pytest.raises(ImageLimitError):
         decode_image(bytes(data))
+
+
+def claiming(kind, width, height):
+    """A file whose header states another size than it has."""
+    data = bytearray(KINDS[kind](Image.new("L" if kind == "png" else "RGB", (8, 8))))
+    if kind == "png":
+        data[16:24] = width.to_bytes(4, "big") + height.to_bytes(4, "big")
+        data[29:33] = zlib.crc32(data[12:29]).to_bytes(4, "big")
+        return bytes(data)
+    frame = max(data.find(b"\xff\xc0"), data.find(b"\xff\xc2"))
+    data[frame + 5 : frame + 9] = height.to_bytes(2, "big") + width.to_bytes(2, "big")
+    return bytes(data)
+
+
+@pytest.mark.parametrize(
+    ("kind", "decode"), [("png", decode_image), ("progressive jpeg", decode_image), ("png", decode_mask)]
+)
+def test_an_image_between_pillows_limit_and_ours_names_pillows(kind, decode):
+    data = claiming(kind, 16000, 12000)
+    with pytest.raises(ImageLimitError) as raised:
+        decode(data)
+    said = str(raised.value)
+    for part in ("16000 x 12000 = 192000000", "178956970", "twice PIL.Image.MAX_IMAGE_PIXELS", "worker_init_fn"):
+        assert part in said
+    with pytest.raises(ImageLimitError, match=r"at most 191999999 \(the `pixels` limit\)"):
+        decode(data, ImageLimits(pixels=191999999))
+
+
+def test_pillows_limit_is_followed_where_it_is_set(monkeypatch):
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 980)
+    with pytest.raises(ImageLimitError, match=r"53 x 37 = 1961 pixels; accepted: at most 1960 \(twice"):
+        decode_image(KINDS["png"](IMAGE))
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1961)
+    decode_image(KINDS["png"](IMAGE))
+
+
+def test_pillows_warning_of_a_size_is_no_damage_where_warnings_are_errors():
+    with pytest.raises(ImageLimitError, match="12000 x 8000 = 96000000 pixels; accepted: at most 89478485"):
+        decode_image(claiming("png", 12000, 8000))
 
 
 def test_scans_of_a_progressive_jpeg_are_limited():

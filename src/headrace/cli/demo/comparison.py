@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import count
 from pathlib import Path
 from typing import TypeAlias
 
 from headrace._base.machine import read_machine
+from headrace._base.units import count
 from headrace.cli.demo.launch import launch
 from headrace.cli.demo.photographs import make_photographs
 from headrace.cli.demo.plan import NUM_RANKS, RunPlan, RunResult
@@ -92,7 +93,7 @@ def prepare_photographs(options: DemoOptions, say: Say) -> Path:
     if options.data is not None:
         folder = options.cache / "selected"
         num = select_photographs(options.data, folder, num=options.num_photographs)
-        say(f"{num:,} photographs of {options.data}")
+        say(f"{count(num, 'photograph')} of {options.data}")
         return folder
     num = options.num_photographs
     folder = options.cache / f"photographs-{num}-{options.seed}"
@@ -107,7 +108,7 @@ def prepare_photographs(options: DemoOptions, say: Say) -> Path:
         make_photographs(
             folder, num=num, seed=options.seed, num_processes=read_machine().usable_cpus, on_progress=on_progress
         )
-    say(f"{num:,} photographs in {folder}")
+    say(f"{count(num, 'photograph')} in {folder}")
     return folder
 
 
@@ -122,7 +123,7 @@ def steps_an_epoch(photographs: Path, options: DemoOptions) -> int:
     if steps == 0:
         raise SourceError(
             "too few photographs for one step",
-            got=f"{num} photographs, {NUM_RANKS} ranks, batches of {options.batch_size}",
+            got=f"{count(num, 'photograph')}, {NUM_RANKS} ranks, batches of {options.batch_size}",
             remedy="Name a folder with more of them, or ask for a smaller --batch-size.",
         )
     return steps
@@ -143,19 +144,19 @@ def prepare_shards(photographs: Path, say: Say) -> Path:
             PackOptions(source="image-folder", shard_size_bytes=SHARD_SIZE_BYTES, overwrite=True),
             on_progress=on_progress,
         )
-    say(f"{len(report.shards)} shards in {folder}")
+    say(f"{count(len(report.shards), 'shard')} in {folder}")
     return folder
 
 
 def choose_workers(plan: RunPlan, say: Say, run: Run) -> int:
     """The best number of workers for the stock loader, by a short trial each."""
     with bar("Trying settings of torch's DataLoader", len(CHOICES)) as show:
-        tried = count(1)
+        tried = itertools.count(1)
 
         def on_trial(result: RunResult) -> None:
             show(next(tried))
             rate = f"{result.later_samples_per_s:,.0f} samples/s"
-            say(f"torch DataLoader, {result.plan.num_workers} workers a rank: {rate} in a short trial")
+            say(f"torch DataLoader, {count(result.plan.num_workers or 0, 'worker')} a rank: {rate} in a short trial")
 
         return try_workers(plan, on_trial=on_trial, run=lambda trial: run(trial, lambda _: None))
 

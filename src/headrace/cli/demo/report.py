@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.table import Table
 
+from headrace._base.units import count
 from headrace.cli.demo.plan import NUM_RANKS, RunResult
 
 
@@ -25,10 +26,13 @@ class Comparison:
     def table(self) -> Table:
         """The table that ends the demo."""
         table = Table(
-            title=f"{self.stock.plan.num_epochs} epochs on {NUM_RANKS} ranks: same photographs, model, seed, batches"
+            title=f"{count(self.stock.plan.num_epochs, 'epoch')} on {NUM_RANKS} ranks: "
+            "same photographs, model, seed, batches"
         )
         table.add_column("")
-        table.add_column(f"torch DataLoader\n({self.stock.plan.num_workers} workers a rank)", justify="right")
+        table.add_column(
+            f"torch DataLoader\n({count(self.stock.plan.num_workers or 0, 'worker')} a rank)", justify="right"
+        )
         table.add_column("Headrace", justify="right")
         for name, stock, headrace in zip(ROWS, figures(self.stock), figures(self.headrace), strict=True):
             table.add_row(name, stock, headrace)

@@ -128,7 +128,7 @@ class StreamTaker:
             if plan.tail != "drop" and self._has_more():
                 warnings.warn(
                     f"rank {plan.rank} has more samples than the lengths of its parts say: what comes after "
-                    f"{self.iteration.even_steps} steps is left out, so that ranks stay even",
+                    f"step {self.iteration.even_steps} is left out, so that ranks stay even",
                     stacklevel=2,
                 )
         finally:

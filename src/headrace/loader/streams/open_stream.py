@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from headrace._base.hashing import sample_keys
+from headrace._base.units import count
 from headrace.errors import OrderError
 from headrace.loader.streams.beginning import Beginning
 from headrace.loader.streams.plan import StreamPlan
@@ -59,7 +60,7 @@ class OpenStream:
             with sample_randomness(key):
                 samples = list(islice(self.iterator, self.size))
         except (Exception, SystemExit) as error:
-            error.add_note(f"headrace: {self.name}, in the batch behind its first {self.num_samples} samples")
+            error.add_note(f"headrace: {self.name}, in the batch behind its first {count(self.num_samples, 'sample')}")
             raise
         self.num_samples += len(samples)
         self.ended = len(samples) < self.size
@@ -93,8 +94,8 @@ class OpenStream:
         if self.num_samples != place.samples:
             raise OrderError(
                 "The state does not fit this dataset: a stream ends before the place where it is to go on",
-                got=f"{self.num_samples} samples in {self.name}",
-                accepted=f"{place.samples} samples, which were delivered when the state was saved",
+                got=f"{count(self.num_samples, 'sample')} in {self.name}",
+                accepted=f"{count(place.samples, 'sample')}, which were delivered when the state was saved",
                 remedy="Load the state with the dataset that it was saved with; it must give the same samples again, "
                 "or have state_dict() and load_state_dict()",
             )

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from headrace._base.units import count
 from headrace.contracts import Step
 from headrace.errors import OptionError, OrderError
 from headrace.loader.place import Place
@@ -76,7 +77,7 @@ class StreamIteration(Iterator[Step]):
         if stream is None:
             raise OrderError(
                 "this rank has no sample to repeat for the steps that others make",
-                got=f"no sample on rank {self.plan.rank}, {self.even_steps} steps on others",
+                got=f"no sample on rank {self.plan.rank}, {count(self.even_steps, 'step')} on others",
                 accepted="samples on every rank",
                 remedy='Use fewer ranks or workers, or tail="drop"',
             )

@@ -24,7 +24,7 @@ def compare(make_result, **stock):
 
 def test_table_tells_every_figure(make_result):
     text = text_of(compare(make_result).table())
-    for figure in ("256", "512", "22.5%", "0.70 s", "3.00 GiB", "2.00 GiB", "50.0%", "2.00 x", "(1 workers a rank)"):
+    for figure in ("256", "512", "22.5%", "0.70 s", "3.00 GiB", "2.00 GiB", "50.0%", "2.00 x", "(1 worker a rank)"):
         assert figure in text
     assert "[" not in text
 

@@ -12,12 +12,14 @@ from headrace.engine.processes import mapped_files as module
 from headrace.engine.processes.anonymous_file import anonymous_file
 from headrace.engine.processes.mapped_files import mapped_file, mapped_files, opened_files
 from headrace.errors import StorageError
+from tests.process_maps import needs_process_maps
 
 
 def found(array):
     return mapped_files().find(array.__array_interface__["data"][0], array.nbytes)
 
 
+@needs_process_maps
 def test_memory_of_files_is_found_and_mapped_again(tmp_path):
     rows = np.memmap(tmp_path / "two words", mode="w+", dtype=np.int32, shape=(5000,))
     rows[:] = np.arange(5000)
@@ -34,6 +36,7 @@ def test_memory_of_files_is_found_and_mapped_again(tmp_path):
     assert part[0] == -1
 
 
+@needs_process_maps
 def test_files_mapped_for_reading_are_not_written_to(tmp_path):
     (tmp_path / "rows").write_bytes(bytes(range(100)))
     rows = np.memmap(tmp_path / "rows", mode="r", dtype=np.uint8)
@@ -53,6 +56,7 @@ def array_of_multiprocessing():
     return np.frombuffer(multiprocessing.Array("d", 9, lock=False))
 
 
+@needs_process_maps
 @pytest.mark.parametrize("make", [tensor_of_torch, array_of_multiprocessing])
 def test_memory_without_a_name_is_found(make):
     shared = make()
@@ -62,6 +66,7 @@ def test_memory_without_a_name_is_found(make):
     assert shared.tolist() == [5] * 9
 
 
+@needs_process_maps
 def test_named_memory_is_found():
     block = SharedMemory(create=True, size=64)
     array = np.ndarray(8, dtype=np.int64, buffer=block.buf)
@@ -84,6 +89,7 @@ def test_memory_of_this_process_alone_is_no_file(tmp_path):
     assert mapped_files().find(0, ctypes.sizeof(ctypes.c_int)) is None
 
 
+@needs_process_maps
 def test_a_part_that_goes_beyond_its_file_is_none(tmp_path):
     rows = np.memmap(tmp_path / "rows", mode="w+", dtype=np.uint8, shape=(5000,))
     address = rows.__array_interface__["data"][0]
@@ -91,6 +97,7 @@ def test_a_part_that_goes_beyond_its_file_is_none(tmp_path):
     assert mapped_files().find(address + 4000, 1001) is None
 
 
+@needs_process_maps
 def test_advice_for_some_pages_does_not_cut_a_file_into_pieces(tmp_path):
     rows = np.memmap(tmp_path / "rows", mode="w+", dtype=np.uint8, shape=(10 * mmap.PAGESIZE + 7,))
     rows._mmap.madvise(mmap.MADV_RANDOM, 3 * mmap.PAGESIZE, 2 * mmap.PAGESIZE)
@@ -100,6 +107,7 @@ def test_advice_for_some_pages_does_not_cut_a_file_into_pieces(tmp_path):
     assert file.mapped()[-1] == 5
 
 
+@needs_process_maps
 def test_many_parts_without_a_name_are_found_in_one_look_at_open_files(monkeypatch):
     looks = []
     monkeypatch.setattr(module, "opened_files", lambda: looks.append(1) or opened_files())
@@ -116,6 +124,7 @@ def test_lines_that_tell_of_no_shared_file(line):
     assert mapped_file(line, dict) is None
 
 
+@needs_process_maps
 def test_a_file_that_is_gone_is_named(tmp_path):
     path = tmp_path / "rows"
     rows = np.memmap(path, mode="w+", dtype=np.uint8, shape=(5000,))
