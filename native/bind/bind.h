@@ -10,6 +10,7 @@ void bind_reads(nanobind::module_& module);
 void bind_kernel(nanobind::module_& module);
 void bind_resample(nanobind::module_& module);
 void bind_masks(nanobind::module_& module);
+void bind_iou_crop(nanobind::module_& module);
 void bind_png(nanobind::module_& module);
 void bind_text(nanobind::module_& module);
 void bind_random(nanobind::module_& module);

@@ -13,6 +13,7 @@ NB_MODULE(_native, module) {
   headrace::bind_kernel(module);
   headrace::bind_resample(module);
   headrace::bind_masks(module);
+  headrace::bind_iou_crop(module);
   headrace::bind_png(module);
   headrace::bind_text(module);
   headrace::bind_random(module);

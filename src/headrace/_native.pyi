@@ -310,6 +310,35 @@ def move_masks(
         out: C-contiguous, elements of 1, 2, 4 or 8 bytes.
     """
 
+def iou_crops(
+    keys: npt.NDArray[np.uint64],
+    sizes: npt.NDArray[np.int64],
+    corners: npt.NDArray[np.float32] | npt.NDArray[np.float64],
+    starts: npt.NDArray[np.int64],
+    options: npt.NDArray[np.float64],
+    scale: tuple[float, float],
+    ratio: tuple[float, float],
+    trials: int,
+    op: int,
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
+    """Decides torchvision's RandomIoUCrop for a batch (reference: `headrace.recipes.iou_crop_reference`).
+
+    Args:
+        keys: Key of each sample, shape (rows,).
+        sizes: Height and width of each image, shape (rows, 2).
+        corners: Left, top, right and bottom of the boxes, one row's after the other's, shape (boxes, 4).
+        starts: Where the boxes of each row begin and the last one's end, shape (rows + 1,).
+        options: Least overlaps, of which one is drawn; from 1 on: as it is.
+        scale: Smallest and largest share of each edge, within -16..16.
+        ratio: Smallest and largest width / height.
+        trials: Tries before another option is drawn.
+        op: Position of the op.
+
+    Returns:
+        Top, left, height and width, shape (rows, 4), the whole image where it is not cropped; and for each row
+        0 (no crop was found), 1 (stays as it is) or 2 (is cropped).
+    """
+
 def unfilter_png(filtered: bytes, out: npt.NDArray[np.uint8]) -> bool:
     """Undoes the filters of a PNG of one byte a pixel, height * (width + 1) bytes, into `out` of shape (height, width).
 

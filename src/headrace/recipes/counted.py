@@ -10,7 +10,7 @@ from typing import Any
 
 from headrace.recipes.op import torchvision_name
 
-RANDOM_NAMES = frozenset({"RandomResizedCrop", "RandomCrop", "RandomHorizontalFlip"})
+RANDOM_NAMES = frozenset({"RandomResizedCrop", "RandomCrop", "RandomHorizontalFlip", "RandomIoUCrop"})
 
 
 def counted(call: Any, position: int) -> Any:

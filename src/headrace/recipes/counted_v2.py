@@ -8,9 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
+from torchvision import tv_tensors
 from torchvision.transforms import v2
 
-from headrace.recipes.draws_of_sample import crop_box, flips, resized_crop_box
+from headrace.recipes.draws_of_sample import crop_box, flips, iou_crop_box, resized_crop_box
+from headrace.recipes.iou_crop import centers_within
+from headrace.recipes.recognise import iou_crop_rules
 from headrace.recipes.twin import twin_of
 
 BOX_NAMES = ("top", "left", "height", "width")
@@ -52,6 +56,26 @@ class CountedRandomCrop(v2.RandomCrop):  # type: ignore[misc]
         }
 
 
+class CountedRandomIoUCrop(v2.RandomIoUCrop):  # type: ignore[misc]
+    """Decides from the counters; crops as its parent."""
+
+    draw_op: int
+
+    def make_params(self, flat_inputs: list[Any]) -> dict[str, Any]:
+        """The box and which boxes have their centre in it; nothing where the sample stays as it is.
+
+        Raises:
+            ValueError: No crop was found.
+        """
+        size, boxes = v2.query_size(flat_inputs), v2.get_bounding_boxes(flat_inputs)
+        plain = boxes.as_subclass(torch.Tensor)
+        corners = v2.functional.convert_bounding_box_format(plain, boxes.format, tv_tensors.BoundingBoxFormat.XYXY)
+        box = iou_crop_box(iou_crop_rules(self, self.draw_op), size, corners)
+        if box is None:
+            return {}
+        return {**dict(zip(BOX_NAMES, box, strict=True)), "is_within_crop_area": centers_within(corners, box)}
+
+
 class CountedRandomHorizontalFlip(v2.Transform):  # type: ignore[misc]
     """Decides from the counters, once for everything in the sample."""
 
@@ -69,7 +93,11 @@ class CountedRandomHorizontalFlip(v2.Transform):  # type: ignore[misc]
         return v2.functional.horizontal_flip(inpt) if params["mirror"] else inpt
 
 
-TWINS: dict[str, type] = {"RandomResizedCrop": CountedRandomResizedCrop, "RandomCrop": CountedRandomCrop}
+TWINS: dict[str, type] = {
+    "RandomResizedCrop": CountedRandomResizedCrop,
+    "RandomCrop": CountedRandomCrop,
+    "RandomIoUCrop": CountedRandomIoUCrop,
+}
 
 
 def twin_v2(name: str, call: Any, position: int) -> Any:

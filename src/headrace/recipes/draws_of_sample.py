@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import torch
 
-from headrace.contracts import I32, U64
+from headrace.contracts import I32, I64, U64
 from headrace.recipes import draws
+from headrace.recipes.geometry import RandomIoUCrop
+from headrace.recipes.iou_crop import iou_crops
 from headrace.recipes.randomness import sample_key
+
+NO_CROP = (
+    "no crop overlaps a box of the sample as sampler_options ask for, in 4,194,304 random numbers; torchvision would "
+    "search for ever. Let 1.0, which leaves a sample as it is, be among sampler_options"
+)
 
 
 def resized_crop_box(
@@ -32,6 +40,24 @@ def crop_box(height: int, width: int, size: Sequence[int], op: int) -> tuple[int
     return four(draws.random_crop_boxes(one_key(), one(height), one(width), (int(size[0]), int(size[1])), op))
 
 
+def iou_crop_box(step: RandomIoUCrop, size: Sequence[int], corners: torch.Tensor) -> tuple[int, int, int, int] | None:
+    """Top, left, height and width of a random crop that overlaps a box enough, None where the sample stays as it is.
+
+    Args:
+        step: The rules.
+        size: Height and width of the image.
+        corners: Left, top, right and bottom of each box, shape (..., 4).
+
+    Raises:
+        ValueError: No crop was found.
+    """
+    flat = corners.reshape(-1, 4)
+    crops = iou_crops(step, one_key(), np.array([size], dtype=np.int64), flat, np.array([len(flat)]))
+    if not crops.found[0]:
+        raise ValueError(NO_CROP)
+    return four(crops.windows) if crops.cropped[0] else None
+
+
 def flips(probability: float, op: int) -> bool:
     """Whether the sample is mirrored."""
     return bool(draws.flips(one_key(), probability, op)[0])
@@ -47,7 +73,7 @@ def one(value: int) -> I32:
     return np.array([value], dtype=np.int32)
 
 
-def four(boxes: I32) -> tuple[int, int, int, int]:
+def four(boxes: I32 | I64) -> tuple[int, int, int, int]:
     """The first box as plain numbers."""
     top, left, height, width = (int(value) for value in boxes[0])
     return top, left, height, width

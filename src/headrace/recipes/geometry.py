@@ -45,6 +45,21 @@ class RandomResizedCrop:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RandomIoUCrop:
+    """A random crop that overlaps one of the boxes of the sample enough, or none; of another size in each sample."""
+
+    scale: tuple[float, float]
+    """Bounds of the share of each edge."""
+    ratio: tuple[float, float]
+    """Bounds of width over height."""
+    options: tuple[float, ...]
+    """Least overlaps, one of which is drawn; from 1 on the sample stays as it is."""
+    trials: int
+    """Tries before another option is drawn."""
+    op: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CenterCrop:
     """The middle (height, width) of the image."""
 

@@ -37,7 +37,7 @@ class Op:
 def torchvision_name(call: object) -> TorchvisionName | None:
     """The torchvision class that `call` is an untouched instance of, None for anything else.
 
-    Exactly the class: a subclass may override anything, and so may a `forward` set on the instance or a hook.
+    Exactly the class: a subclass may override anything, and so may a method set on the instance or a hook.
     The class is known by its module and name, so that torchvision need not be imported here.
     """
     kind = type(call)
@@ -50,9 +50,10 @@ def torchvision_name(call: object) -> TorchvisionName | None:
 
 def is_altered(call: object) -> bool:
     """Whether this very instance does more than its class says."""
-    attributes = getattr(call, "__dict__", {})
+    attributes, kind = getattr(call, "__dict__", {}), type(call)
     hooks = ("_forward_hooks", "_forward_pre_hooks")
-    return "forward" in attributes or any(attributes.get(name) for name in hooks)
+    replaced = any(callable(getattr(kind, name, None)) for name in attributes)
+    return replaced or any(attributes.get(name) for name in hooks)
 
 
 def family_of(call: object) -> Family | None:

@@ -6,7 +6,15 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias
 
-from headrace.recipes.geometry import CenterCrop, Flip, GeometryStep, RandomCrop, RandomResizedCrop, Resize
+from headrace.recipes.geometry import (
+    CenterCrop,
+    Flip,
+    GeometryStep,
+    RandomCrop,
+    RandomIoUCrop,
+    RandomResizedCrop,
+    Resize,
+)
 from headrace.recipes.op import Op
 
 FILTERS = {0: "nearest", 2: "bilinear", 3: "bicubic"}
@@ -93,6 +101,17 @@ def read_random_crop(op: Op) -> GeometryStep | str:
         return "crops that pad are not fused"
     height, width = size_of(op.call.size)
     return RandomCrop(height=height, width=width, op=op.position)
+
+
+def iou_crop_rules(call: Any, position: int) -> RandomIoUCrop:
+    """The settings of a RandomIoUCrop."""
+    return RandomIoUCrop(
+        scale=(float(call.min_scale), float(call.max_scale)),
+        ratio=(float(call.min_aspect_ratio), float(call.max_aspect_ratio)),
+        options=tuple(float(option) for option in call.options),
+        trials=int(call.trials),
+        op=position,
+    )
 
 
 def read_flip(op: Op) -> GeometryStep | str:

@@ -95,3 +95,42 @@ def test_v2_crop_has_the_padding_of_its_parent(options, size):
 def test_crop_that_does_not_fit_raises_as_torchvision_does(library):
     with pytest.raises(ValueError, match="larger than"):
         call(counted(library.RandomCrop(50), 0), IMAGE, KEYS[0])
+
+
+def detection_sample(size=(40, 60), corners=((5, 5, 30, 30), (20, 10, 55, 38))):
+    boxes = tv_tensors.BoundingBoxes(torch.tensor(corners), format="XYXY", canvas_size=size)
+    image = tv_tensors.Image(torch.arange(3 * size[0] * size[1]).reshape(3, *size) % 251)
+    return {"image": image, "boxes": boxes, "mask": tv_tensors.Mask(image[0].clone())}
+
+
+def test_iou_crop_draws_from_the_key_and_leaves_torchs_generator_alone():
+    twin, state = counted(v2.RandomIoUCrop(), 3), torch.get_rng_state()
+    sizes = [call(twin, detection_sample(), key)["image"].shape for key in KEYS]
+    assert torch.equal(torch.get_rng_state(), state)
+    assert [call(twin, detection_sample(), key)["image"].shape for key in KEYS] == sizes
+    assert len(set(sizes)) > len(KEYS) // 3
+    assert [call(counted(v2.RandomIoUCrop(), 4), detection_sample(), key)["image"].shape for key in KEYS] != sizes
+
+
+def test_iou_crop_moves_the_whole_sample_and_empties_boxes_outside():
+    twin, emptied = counted(v2.RandomIoUCrop(sampler_options=[0.1]), 0), 0
+    for key in KEYS:
+        sample = detection_sample()
+        with sample_randomness(int(key)):
+            params = twin.make_params([sample["image"], sample["boxes"]])
+        window = [params[name] for name in ("top", "left", "height", "width")]
+        made = call(twin, sample, key)
+        assert torch.equal(made["image"], v2.functional.crop(sample["image"], *window))
+        assert torch.equal(made["mask"].long(), made["image"][0].long())
+        expected = v2.functional.crop(sample["boxes"], *window)
+        expected[~params["is_within_crop_area"]] = 0
+        assert torch.equal(made["boxes"], expected)
+        emptied += int((made["boxes"] == 0).all(dim=1).sum())
+    assert emptied
+
+
+@pytest.mark.parametrize("method", ["forward", "make_params", "transform", "check_inputs"])
+def test_an_instance_with_a_method_of_its_own_is_left_alone(method):
+    op = v2.RandomIoUCrop()
+    setattr(op, method, getattr(op, method))
+    assert counted(op, 0) is op
