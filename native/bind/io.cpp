@@ -60,33 +60,12 @@ void close_files(const Input<int32_t>& fds) {
   }
 }
 
-nb::ndarray<nb::numpy, const uint8_t, nb::ndim<1>> map_file(const nb::bytes& path) {
-  const std::string name(path.c_str(), path.size());
-  io::Map map;
-  {
-    const GilReleased released;
-    map = io::map_file(name);
-  }
-  if (map.error_number != 0) {
-    errno = map.error_number;
-    PyErr_SetFromErrnoWithFilename(PyExc_OSError, name.c_str());
-    throw nb::python_error();
-  }
-  auto* kept = new io::Map(map);
-  nb::capsule owner(kept, [](void* p) noexcept {
-    io::unmap(*static_cast<io::Map*>(p));
-    delete static_cast<io::Map*>(p);
-  });
-  return {map.data, {map.size}, owner};
-}
-
 }  // namespace
 
 void bind_io(nb::module_& module) {
   module.def("read_ranges", &read_ranges, nb::arg("fds"), nb::arg("offsets"), nb::arg("sizes"), nb::arg("addresses"));
   module.def("open_files", &open_files, nb::arg("paths"));
   module.def("close_files", &close_files, nb::arg("fds"));
-  module.def("map_file", &map_file, nb::arg("path"));
   module.def("start_writeback", &io::start_writeback, nb::arg("fd"), nb::arg("offset"), nb::arg("size"),
              nb::call_guard<GilReleased>());
 }

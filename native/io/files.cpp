@@ -1,7 +1,6 @@
 #include "io/files.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -32,26 +31,6 @@ Opened open_file(const std::string& path) {
     return {-1, 0, error_number};
   }
   return {fd, static_cast<uint64_t>(facts.st_size), 0};
-}
-
-Map map_file(const std::string& path) {
-  const Opened file = open_file(path);
-  if (file.error_number != 0) return {nullptr, 0, file.error_number};
-  Map map{nullptr, static_cast<size_t>(file.size), 0};
-  if (map.size != 0) {
-    void* data = mmap(nullptr, map.size, PROT_READ, MAP_SHARED, file.fd, 0);
-    if (data == MAP_FAILED) {
-      map = {nullptr, 0, errno};
-    } else {
-      map.data = static_cast<const uint8_t*>(data);
-    }
-  }
-  close(file.fd);
-  return map;
-}
-
-void unmap(const Map& map) {
-  if (map.data != nullptr) munmap(const_cast<uint8_t*>(map.data), map.size);
 }
 
 void start_writeback(int fd, uint64_t offset, uint64_t size) {

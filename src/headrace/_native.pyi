@@ -74,9 +74,6 @@ def open_files(paths: Sequence[bytes]) -> tuple[npt.NDArray[np.int32], npt.NDArr
 def close_files(fds: npt.NDArray[np.int32]) -> None:
     """Closes descriptors; -1 is passed over."""
 
-def map_file(path: bytes) -> npt.NDArray[np.uint8]:
-    """A whole file as read-only memory; no descriptor is kept. Raises OSError."""
-
 def start_writeback(fd: int, offset: int, size: int) -> None:
     """Hints that a range of a file may be written to the disk now; does nothing where the system has no such call."""
 

@@ -1,20 +1,24 @@
-"""Named arrays in one file, read by mapping it: the safetensors format.
+"""Named arrays in one file: the safetensors format.
 
-A little-endian u64 with the size of a JSON header, the header, the arrays. It is parsed here because the package's
-numpy loader copies what it loads.
+A little-endian u64 with the size of a JSON header, the header, the arrays. They are read, not mapped: a map of a file
+that somebody cuts, or that a server of files replaces, ends the process with a bus error when it is looked at, and
+what was checked could change afterwards. It is parsed here so that they come in one read, without a copy.
 """
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
 import os
-from collections.abc import Callable, Mapping
+import stat
+from collections.abc import Callable, Iterator, Mapping
+from io import BufferedReader
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from headrace import _native
 from headrace._base.units import count
 from headrace.errors import IndexFormatError
 
@@ -42,25 +46,50 @@ def encode_arrays(arrays: Mapping[str, npt.NDArray[Any]], columns: Columns, meta
 
 def read_metadata(path: str) -> dict[str, str]:
     """The metadata of a file; its arrays are not touched. Raises `IndexFormatError` or `OSError`."""
-    with open(path, "rb") as file:
+    with opened(path) as file:
         header, _ = parse_header(file.read(ALIGNMENT), file.read, os.fstat(file.fileno()).st_size)
     return metadata_of(header)
 
 
-def map_arrays(path: str, columns: Columns) -> tuple[dict[str, npt.NDArray[Any]], dict[str, str]]:
-    """The arrays of a file as views into its map, and its metadata.
+def read_arrays(
+    path: str, columns: Columns, most_bytes: Callable[[dict[str, str]], int]
+) -> tuple[dict[str, npt.NDArray[Any]], dict[str, str]]:
+    """The arrays of a file, in memory of this process, and its metadata.
+
+    Args:
+        path: The file.
+        columns: What is to be in it.
+        most_bytes: The most that a file with this metadata can hold beside its header.
 
     Raises:
-        IndexFormatError: It is no such file, or an array is missing, of another type, or outside of the file.
-        OSError: It cannot be opened.
+        IndexFormatError: It is no such file, or an array is missing, of another type, or outside of the file; or the
+            file is larger than it can be, or changed while it was read.
+        OSError: It cannot be read.
     """
-    data = _native.map_file(os.fsencode(path))
-    header, start = parse_header(
-        data[:ALIGNMENT].tobytes(), lambda size: data[ALIGNMENT : ALIGNMENT + size].tobytes(), len(data)
-    )
-    return {name: column_of(data[start:], header.get(name), kind) for name, kind in columns.items()}, metadata_of(
-        header
-    )
+    with opened(path) as file:
+        before = os.fstat(file.fileno())
+        header, start = parse_header(file.read(ALIGNMENT), file.read, before.st_size)
+        metadata = metadata_of(header)
+        if before.st_size - start > most_bytes(metadata):
+            raise IndexFormatError("an index is larger than what it describes", got=count(before.st_size, "byte"))
+        data = np.empty(before.st_size - start, dtype=np.uint8)
+        if file.readinto(data.data) != len(data) or stands_for(os.fstat(file.fileno())) != stands_for(before):
+            raise IndexFormatError("an index changed while it was read", path=path)
+    return {name: column_of(data, header.get(name), kind) for name, kind in columns.items()}, metadata
+
+
+@contextlib.contextmanager
+def opened(path: str) -> Iterator[BufferedReader]:
+    """A plain file, open for reading. Raises `OSError`, of a pipe too, which would wait for its writer."""
+    with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "not a plain file", path)
+        yield file
+
+
+def stands_for(facts: os.stat_result) -> tuple[int, int]:
+    """What tells of a change: size and time."""
+    return facts.st_size, facts.st_mtime_ns
 
 
 def parse_header(prefix: bytes, read: Callable[[int], bytes], file_size: int) -> tuple[dict[str, Any], int]:
@@ -86,7 +115,7 @@ def metadata_of(header: Mapping[str, Any]) -> dict[str, str]:
 
 
 def column_of(data: npt.NDArray[np.uint8], entry: Any, kind: str) -> npt.NDArray[Any]:
-    """One array as a view into the mapped data."""
+    """One array as a view into the data."""
     try:
         begin, end = (int(offset) for offset in entry["data_offsets"])
         length = int(entry["shape"][0])

@@ -1,4 +1,4 @@
-"""An index.json as columns: compiled once into a mapped file where it is large."""
+"""An index.json as columns: compiled once into a file of arrays where it is large."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from headrace._base.cache_folder import cache_folder
 from headrace._base.os_errors import from_os_error
 from headrace.contracts import I64, U8, U64
 from headrace.errors import IndexFormatError, SourceError, StorageError
-from headrace.shards.arrays_file import encode_arrays, map_arrays
+from headrace.shards.arrays_file import encode_arrays, read_arrays
 from headrace.shards.dataset_json import EXTRA, FIELDS, parse_document
 from headrace.shards.faults import text_of
 from headrace.shards.shard_info import ShardInfo
@@ -111,7 +111,7 @@ def catalog_beside(names: Sequence[str]) -> Catalog | None:
 
 
 def open_catalog(path: str | os.PathLike[str]) -> Catalog:
-    """An index.json. A large one is compiled into the cache folder at its first use, and mapped from there.
+    """An index.json. A large one is compiled into the cache folder at its first use, and read from there.
 
     Raises:
         IndexFormatError: It is no wids index, or of a newer version.
@@ -130,7 +130,7 @@ def open_catalog(path: str | os.PathLike[str]) -> Catalog:
     except StorageError:
         return catalog_of(parse_document(data, os.fspath(path)), folder)
     with contextlib.suppress(OSError, IndexFormatError):
-        return mapped_catalog(str(compiled), folder)
+        return compiled_catalog(str(compiled), folder, len(data))
     document = parse_document(data, os.fspath(path))
     catalog = catalog_of(document, folder)
     if all(entry.get("filesize") is not None for entry in document["shardlist"]):
@@ -177,9 +177,9 @@ def encode_catalog(catalog: Catalog) -> bytes:
     return encode_arrays({name: getattr(shards, name) for name in COLUMNS}, COLUMNS, facts)
 
 
-def mapped_catalog(path: str, folder: str) -> Catalog:
-    """A compiled index.json. Raises `IndexFormatError` or `OSError`."""
-    columns, metadata = map_arrays(path, COLUMNS)
+def compiled_catalog(path: str, folder: str, json_bytes: int) -> Catalog:
+    """A compiled index.json. Its columns are smaller than the text. Raises `IndexFormatError` or `OSError`."""
+    columns, metadata = read_arrays(path, COLUMNS, lambda _: json_bytes)
     if metadata.get("format") != FORMAT:
         raise IndexFormatError("a file is no compiled dataset index", path=path)
     facts = json.loads(metadata["facts"])

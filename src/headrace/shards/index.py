@@ -20,7 +20,7 @@ from headrace.contracts import I64, U64, Bools, OnError
 from headrace.errors import HeadraceError, IndexFormatError, ShardChangedError, SourceError, StorageError
 from headrace.shards.compressed import compression_of
 from headrace.shards.faults import ShardFault
-from headrace.shards.index_file import SUFFIX, IndexHead, encode_index, map_index
+from headrace.shards.index_file import SUFFIX, IndexHead, encode_index, read_index
 from headrace.shards.scan import OnProgress, scan_file
 from headrace.shards.stamp import is_fresh, stamp_of
 from headrace.shards.table import U32, IndexTable
@@ -54,7 +54,7 @@ class ShardIndex:
     ) -> Self:
         """The index of a shard.
 
-        A fresh index file beside the shard, or in the cache folder, is mapped. Otherwise the shard is scanned, by one
+        A fresh index file beside the shard, or in the cache folder, is read. Otherwise the shard is scanned, by one
         process of this machine at a time, and the index is written beside it, or into the cache folder where that
         cannot be done.
 
@@ -78,7 +78,7 @@ class ShardIndex:
         """The index from a file that is valid and fresh, or None."""
         for file in index_paths(shard, os.fstat(fd)):
             with contextlib.suppress(OSError, IndexFormatError):
-                table, head = map_index(file)
+                table, head = read_index(file)
                 if is_fresh(head.stamp, fd, shard, table.offsets):
                     size = head.stamp.size_bytes
                     return cls(path=shard, size_bytes=size, table=table, md5=head.md5, num_archives=head.num_archives)
@@ -109,12 +109,14 @@ class ShardIndex:
                 stamp=stamp, fields=table.fields, num_samples=table.num_samples, num_archives=scan.num_archives
             )
             save_index(shard, before, encode_index(table, head))
-            mapped = cls.from_files(shard, fd)
-            if mapped is not None:
-                return mapped
         return cls(
             path=shard, size_bytes=before.st_size, table=table, faults=scan.faults, num_archives=scan.num_archives
         )
+
+    @property
+    def size_in_memory(self) -> int:
+        """Bytes of its columns."""
+        return self.table.size_bytes
 
     @property
     def num_samples(self) -> int:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 
 from headrace._base.units import count
 from headrace.errors import IndexFormatError
-from headrace.shards.arrays_file import encode_arrays, map_arrays, read_metadata
+from headrace.shards.arrays_file import encode_arrays, read_arrays, read_metadata
 from headrace.shards.stamp import Stamp
 from headrace.shards.table import IndexTable
 
@@ -17,6 +17,8 @@ FORMAT = "headrace-shard-index"
 VERSION = 1
 LARGEST_FILE = (1 << 63) - 1
 """Bytes; file systems know no larger ones."""
+SMALLEST_COLUMNS = 64
+"""Bytes; those of a shard without samples have fewer."""
 COLUMNS = {
     "key_starts": "U64",
     "offsets": "U64",
@@ -50,18 +52,27 @@ def read_head(path: str) -> IndexHead:
     return head_of(read_metadata(path))
 
 
-def map_index(path: str) -> tuple[IndexTable, IndexHead]:
-    """The index file, mapped: its columns are read from the disk when they are looked at.
+def read_index(path: str) -> tuple[IndexTable, IndexHead]:
+    """The index file, checked.
 
-    Raises `IndexFormatError` where it is not a valid index of this version, `OSError` where it cannot be opened.
+    Raises `IndexFormatError` where it is not a valid index of this version, `OSError` where it cannot be read.
     """
-    columns, metadata = map_arrays(path, COLUMNS)
+    columns, metadata = read_arrays(path, COLUMNS, lambda facts: largest_columns(head_of(facts).stamp.size_bytes))
     head = head_of(metadata)
     table = IndexTable(fields=head.fields, **columns)
     table.check(head.stamp.size_bytes)
     if table.num_samples != head.num_samples:
         raise IndexFormatError("a shard index contradicts itself", got=count(table.num_samples, "sample"), path=path)
     return table, head
+
+
+def largest_columns(shard_bytes: int) -> int:
+    """The most that the index of a shard of this size can take beside its header.
+
+    Each member has a header of 512 bytes in the shard, and at most 32 bytes in the columns of numbers. A key lies in
+    that header too, or in blocks of its own.
+    """
+    return shard_bytes + SMALLEST_COLUMNS
 
 
 def metadata_of(head: IndexHead) -> dict[str, str]:

@@ -16,6 +16,10 @@ from headrace.shards.index import ShardIndex
 from headrace.shards.open_shard import OpenShard
 from headrace.shards.shard_info import ShardInfo
 
+MOST_IDLE_INDEX_BYTES = 128 << 20
+"""Memory that the indexes of all open shards of this process may take together before idle shards are closed: those of
+some two million samples. Each process has its own, so this many times the workers and ranks of a machine."""
+
 
 @dataclass(slots=True)
 class Place:
@@ -50,6 +54,7 @@ class OpenShards:
     def after_fork(self) -> None:
         """In a forked child nothing is open."""
         self.places: OrderedDict[int, Place] = OrderedDict()
+        self.index_bytes = 0
 
     def __len__(self) -> int:
         return len(self.places)
@@ -97,14 +102,17 @@ class OpenShards:
             return place.shard
         with place.opening:
             if place.shard is None:
-                place.shard = self._open(shard)
+                opened = self._open(shard)
+                with OPEN_FILES.turn:
+                    place.shard = opened
+                    self.index_bytes += opened.index.size_in_memory
             return place.shard
 
     def close_idle(self) -> None:
         """Closes all shards that are not reserved. They open again when they are asked for."""
         OPEN_FILES.settle()
         with OPEN_FILES.turn:
-            self._close_idle(len(self.places))
+            self._close_idle(len(self.places), 0)
 
     def _num_unused(self, shards: Sequence[int]) -> int:
         """How many of these nobody has reserved. The lock is held."""
@@ -127,15 +135,20 @@ class OpenShards:
         excess = sum(map(len, ALL_SHARDS)) - OPEN_FILES.capacity
         if self.capacity is not None:
             excess = max(excess, len(self.places) - self.capacity)
-        if excess > 0:
-            self._close_idle(excess)
+        excess_bytes = sum(one.index_bytes for one in ALL_SHARDS) - MOST_IDLE_INDEX_BYTES
+        if excess > 0 or excess_bytes > 0:
+            self._close_idle(excess, excess_bytes)
 
-    def _close_idle(self, num: int) -> None:
-        """Closes so many idle shards, least recently used first. The lock is held."""
+    def _close_idle(self, num: int, num_bytes: int) -> None:
+        """Closes at least so many idle shards, and so much of their indexes, least recently used first."""
         idle = [shard for shard, place in self.places.items() if place.num_users == 0]
-        for shard in idle[:num]:
+        end_bytes = self.index_bytes - num_bytes
+        for number, shard in enumerate(idle):
+            if number >= num and self.index_bytes <= end_bytes:
+                break
             opened = self.places.pop(shard).shard
             if opened is not None:
+                self.index_bytes -= opened.index.size_in_memory
                 opened.close()
 
 

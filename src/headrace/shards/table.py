@@ -42,6 +42,12 @@ class IndexTable:
         return len(self.sample_starts) - 1
 
     @property
+    def size_bytes(self) -> int:
+        """Memory of all columns."""
+        columns = (self.sample_starts, self.offsets, self.sizes, self.field_ids, self.keys, self.key_starts)
+        return sum(column.nbytes for column in columns)
+
+    @property
     def num_members(self) -> int:
         """Members that belong to samples."""
         return len(self.offsets)

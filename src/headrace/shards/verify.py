@@ -15,7 +15,7 @@ from headrace.shards.catalog import open_catalog
 from headrace.shards.compressed import compression_of
 from headrace.shards.faults import ShardFault
 from headrace.shards.index import opened
-from headrace.shards.index_file import SUFFIX, map_index
+from headrace.shards.index_file import SUFFIX, read_index
 from headrace.shards.linked_bytes import pieces_of
 from headrace.shards.md5 import md5_of_file
 from headrace.shards.names import UNSAFE_EXTENSIONS, fault_of_key
@@ -97,7 +97,7 @@ def claims_about(shard: str, fd: int, scan: Scan) -> Claims:
 def index_findings(shard: str, fd: int, scan: Scan, md5s: dict[str, str]) -> Iterator[Finding]:
     """Whether the index beside the shard is valid and describes it."""
     try:
-        table, head = map_index(shard + SUFFIX)
+        table, head = read_index(shard + SUFFIX)
     except IndexFormatError as error:
         yield warning("bad-index", f"the index beside the shard is not usable and will be made anew: {error}")
         return

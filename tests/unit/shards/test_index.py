@@ -23,7 +23,7 @@ from headrace.errors import (
 )
 from headrace.shards import ShardIndex
 from headrace.shards import index as index_module
-from headrace.shards.index_file import map_index
+from headrace.shards.index_file import read_index
 from tests.tars import END, member, pairs, tar_of
 
 
@@ -133,7 +133,7 @@ class TestStaleIndex:
         good = path.read_bytes()
         path.write_bytes(damage(good))  # type: ignore[operator]
         with pytest.raises(IndexFormatError):
-            map_index(str(path))
+            read_index(str(path))
         assert ShardIndex.open(shard).keys(range(20)) == [f"{i:04d}" for i in range(20)]
         assert path.read_bytes() == good
 
@@ -295,9 +295,9 @@ def test_a_header_that_no_shard_has_is_refused_and_the_index_made_anew(shard: Pa
     whole = ShardIndex.open(str(shard)).num_samples
     rewrite_header(shard, lambda header: header["__metadata__"].update(change))
     with pytest.raises(IndexFormatError):
-        map_index(f"{shard}.index")
+        read_index(f"{shard}.index")
     assert ShardIndex.open(str(shard)).num_samples == whole
-    assert map_index(f"{shard}.index")[1].num_samples == whole
+    assert read_index(f"{shard}.index")[1].num_samples == whole
 
 
 @pytest.mark.parametrize("entry", [{"data_offsets": [float("inf"), 1]}, {"shape": [float("inf")]}], ids=str)
@@ -305,7 +305,7 @@ def test_endless_columns_are_refused(shard: Path, entry: dict[str, list[float]])
     ShardIndex.open(str(shard))
     rewrite_header(shard, lambda header: header["offsets"].update(entry))
     with pytest.raises(IndexFormatError):
-        map_index(f"{shard}.index")
+        read_index(f"{shard}.index")
 
 
 def rewrite_header(shard: Path, change: Callable[[dict[str, Any]], None]) -> None:

@@ -68,19 +68,6 @@ def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
         _native.open_files([b"a\0b"])
 
 
-def test_a_map_keeps_no_descriptor_and_outlives_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "a"
-    path.write_bytes(b"mapped")
-    data = _native.map_file(os.fsencode(path))
-    path.unlink()
-    assert data.tobytes() == b"mapped"
-    assert not data.flags.writeable
-    path.write_bytes(b"")
-    assert len(_native.map_file(os.fsencode(path))) == 0
-    with pytest.raises(FileNotFoundError):
-        _native.map_file(os.fsencode(tmp_path / "gone"))
-
-
 @pytest.mark.timeout(20)
 def test_a_named_pipe_is_not_opened(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
