@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.loaders import labelled
 from benchmarks.speed import Speed, speed_of
-from benchmarks.works import BATCH_SIZE, SIDE
+from benchmarks.works import BATCH_SIZE, NUM_FIRST_BATCHES, SIDE
 from headrace._native import Geometry, Pool, run_jpegs
 
 NUM_CALLERS = 3
@@ -52,7 +52,7 @@ def random_resized_crop() -> Geometry:
 
 
 def kernel_speed(photographs: Photographs, num_threads: int, num_batches: int) -> Speed:
-    """Of the kernel on this many threads of its own."""
+    """Of the kernel on this many threads of its own, after `NUM_FIRST_BATCHES`."""
     geometry, pool = random_resized_crop(), Pool(num_threads)
     outs = [np.zeros((BATCH_SIZE, 3, SIDE, SIDE), dtype=np.uint8) for _ in range(NUM_CALLERS + 1)]
     rows = np.arange(BATCH_SIZE, dtype=np.int64)
@@ -66,7 +66,7 @@ def kernel_speed(photographs: Photographs, num_threads: int, num_batches: int) -
             raise SystemExit(f"photograph {int(np.flatnonzero(report.status)[0])} of batch {number} was not decoded")
 
     with ThreadPoolExecutor(NUM_CALLERS) as callers:
-        list(callers.map(run, range(NUM_CALLERS)))
+        list(callers.map(run, range(NUM_FIRST_BATCHES)))
         speed = speed_of(lambda: list(callers.map(run, range(num_batches))), num_batches * BATCH_SIZE)
     pool.close()
     return speed

@@ -4,6 +4,9 @@ The kernel gets the same photographs from memory, several batches at a time; the
 begins a new epoch on the way, as in training. Both make batches of one size and kind with the same crops' distribution.
 Beside it the loader that reads everything ahead of time, as it does where images are not in the page cache.
 
+Both run for a moment before their time is taken, until each has touched the memory that it reuses from then on: what
+the start of a loader takes has figures of its own (`first_batch`, `waiting`).
+
 Usage: `python -m benchmarks.loader_vs_kernel`.
 """
 
@@ -19,7 +22,7 @@ from benchmarks.ours import loader_speed
 from benchmarks.speed import Speed
 from headrace.storage import PageCacheReads
 
-NUM_BATCHES, NUM_ROUNDS = 90, 5
+NUM_BATCHES, NUM_ROUNDS = 120, 7
 
 
 def ahead_speed(shards: list[str], num_batches: int) -> Speed:

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from benchmarks.speed import Speed, speed_of
-from benchmarks.works import BATCH_SIZE, NUM_WORKERS, pillow_transform
+from benchmarks.works import BATCH_SIZE, NUM_FIRST_BATCHES, NUM_WORKERS, pillow_transform
 from headrace import DataLoader, ShardDataset
 
 
@@ -27,10 +27,10 @@ def forever(loader: DataLoader[Any]) -> Iterator[Any]:
 
 
 def loader_speed(shards: list[str], num_workers: int, num_batches: int) -> Speed:
-    """After the first batch."""
+    """After `NUM_FIRST_BATCHES`."""
     loader = open_loader(shards, num_workers)
     batches = forever(loader)
-    next(batches)
+    deque(islice(batches, NUM_FIRST_BATCHES), maxlen=0)
     speed = speed_of(lambda: deque(islice(batches, num_batches), maxlen=0), num_batches * BATCH_SIZE)
     loader.close()
     return speed

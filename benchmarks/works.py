@@ -14,6 +14,8 @@ from torchvision.transforms import v2
 
 BATCH_SIZE = 64
 NUM_WORKERS = 2
+NUM_FIRST_BATCHES = 16
+"""Batches after which a loader and the kernel have touched all memory that they use again and again."""
 SIDE = 224
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 

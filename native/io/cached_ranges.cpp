@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+
+#include "io/pread.h"
 
 namespace headrace::io {
 
@@ -48,10 +51,20 @@ bool CachedRanges::copy(size_t index, uint8_t* to) const {
   uint64_t done = 0;
   while (done < sizes_[index]) {
     const uint64_t got = read_now(fds_[index], offsets_[index] + done, sizes_[index] - done, to + done);
-    if (got == 0) return false;
+    if (got == 0) return wait_for(fds_[index], offsets_[index] + done, sizes_[index] - done, to + done);
     done += got;
   }
   return true;
+}
+
+bool CachedRanges::wait_for(int fd, uint64_t offset, uint64_t size, uint8_t* to) const {
+  if (waited_ns_.load(std::memory_order_relaxed) >= kMostWaitNs) return false;
+  using Clock = std::chrono::steady_clock;
+  const auto began = Clock::now();
+  const PartRead outcome = read_all(fd, offset, size, to);
+  const auto waited = std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - began);
+  waited_ns_.fetch_add(waited.count(), std::memory_order_relaxed);
+  return outcome.status == 0;
 }
 
 }  // namespace headrace::io

@@ -1,5 +1,6 @@
 // Ranges of open files that lie in the system's page cache, to be copied where they are used.
 #pragma once
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -20,14 +21,22 @@ class CachedRanges {
   // system, or the file system, does not tell.
   bool all_there() const;
 
-  // Copies a range without waiting for storage. False where a part of it is not in the page cache (any more), where
-  // the file ends before it, and where it cannot be read: whoever reads in the usual way learns why.
+  // Copies a range; from several threads at a time. A few pages that cannot be had at once are waited for: the system
+  // also refuses pages that are there when it has read them ahead and meant to read on behind them. Once all copies
+  // together have waited for `kMostWaitNs`, what is not there is left. False then, where the file ends before the
+  // range, and where it cannot be read: whoever reads in the usual way learns why.
   bool copy(size_t index, uint8_t* to) const;
 
+  static constexpr int64_t kMostWaitNs = 1'000'000;
+
  private:
+  // The rest of a range, in the usual way, if there is patience left.
+  bool wait_for(int fd, uint64_t offset, uint64_t size, uint8_t* to) const;
+
   std::vector<int32_t> fds_;
   std::vector<uint64_t> offsets_;
   std::vector<uint64_t> sizes_;
+  mutable std::atomic<int64_t> waited_ns_ = 0;
 };
 
 }  // namespace headrace::io

@@ -68,13 +68,15 @@ class OpenShards:
         with OPEN_FILES.turn:
             OPEN_FILES.turn.wait_for(lambda: OPEN_FILES.fits(self._num_unused(shards)))
             OPEN_FILES.num_in_use += self._num_unused(shards)
+            num_before = len(self.places)
             for shard in shards:
                 place = self.places.get(shard)
                 if place is None:
                     place = self.places[shard] = Place()
                 place.num_users += 1
                 self.places.move_to_end(shard)
-            self._close_surplus()
+            if len(self.places) > num_before:
+                self._close_surplus()
 
     def release(self, shards: Sequence[int]) -> None:
         """Gives reserved shards back; idle ones beyond the capacity are closed."""
@@ -88,7 +90,7 @@ class OpenShards:
                     del self.places[shard]  # it could not be opened
             if num_unused:
                 OPEN_FILES.give_back(num_unused)
-            self._close_surplus()
+                self._close_surplus()
 
     def get(self, shard: int) -> OpenShard:
         """A reserved shard, opened now unless it is open.

@@ -10,8 +10,9 @@ __all__ = ["CachedRanges", "PageCacheReads"]
 LARGEST_BYTES = 1 << 20
 """Beyond it copying does not count beside decoding, and each thread would keep as much memory."""
 PAUSE_BATCHES = 64
-"""Batches that are read ahead of time after the first one of which pages were missing when it was decoded. Each miss
-doubles it: it costs a batch that is decoded twice, and where storage is slower than decoding there would be many."""
+"""Batches that are read ahead of time after the first one of which too many pages were missing when it was decoded.
+Each miss doubles it: it costs a batch that is decoded twice, and where storage is slower than decoding there would be
+many."""
 MOST_DOUBLINGS = 6
 
 
@@ -47,7 +48,11 @@ class PageCacheReads:
         return self.is_trusted
 
     def missed(self) -> None:
-        """Pages that were taken to be there were not when the batch was decoded."""
-        self.is_trusted = False
-        self.pause = PAUSE_BATCHES << min(self.num_missed, MOST_DOUBLINGS)
-        self.num_missed += 1
+        """Pages that were taken to be there were not when the batch was decoded.
+
+        Batches that were under way together on the same trust are one miss.
+        """
+        if self.is_trusted:
+            self.is_trusted = False
+            self.pause = PAUSE_BATCHES << min(self.num_missed, MOST_DOUBLINGS)
+            self.num_missed += 1

@@ -86,10 +86,20 @@ def test_each_further_miss_doubles_the_pause_up_to_a_limit(path, fd):
     bring_in(path)
     reads, whole, pauses = PageCacheReads(), arrays([fd], [0], [SIZE]), []
     for _ in range(9):
+        assert reads.found(*whole)
         reads.missed()
         pauses.append(next(number for number in range(10**6) if reads.found(*whole)))
     assert pauses == [PAUSE_BATCHES << min(doublings, MOST_DOUBLINGS) for doublings in range(9)]
     assert max(pauses) == 4096
+
+
+def test_batches_that_are_under_way_together_are_missed_once(path, fd):
+    bring_in(path)
+    reads, whole = PageCacheReads(), arrays([fd], [0], [SIZE])
+    assert reads.found(*whole)
+    for _ in range(5):
+        reads.missed()
+    assert [reads.found(*whole) for _ in range(PAUSE_BATCHES + 1)] == [False] * PAUSE_BATCHES + [True]
 
 
 def test_large_images_and_empty_batches_are_read_ahead(path, fd):
