@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from contextlib import closing
 from itertools import islice
 
@@ -49,6 +50,21 @@ def test_streams_whose_last_batch_is_full_end_on_ranks_too(workers):
         with closing(loader_of(Sized(list(range(24))), rank, 2, batch_size=3, **workers)) as loader:
             assert len(list(loader)) == len(list(loader)) == 4
             assert loader.valid.all()
+
+
+@pytest.mark.parametrize(("num", "batch_size", "is_told"), [(40, 8, True), (15, 2, True), (9, 4, False)])
+def test_batches_that_streams_drop_between_them_are_told_of_once(num, batch_size, is_told):
+    """Ten workers with 100 samples each would make no batch of 128: as in torch, but not in silence."""
+    dataset = Sized(list(range(num)))
+    how = {"batch_size": batch_size, "num_workers": 6 if is_told else 2, "engine": "threads", "drop_last": True}
+    with warnings.catch_warnings(record=True) as caught, closing(loader_of(dataset, **how)) as loader:
+        warnings.simplefilter("always")
+        delivered = [sum(len(batch) for batch in loader) for _ in range(2)]
+    told = [str(one.message) for one in caught if "drop_last" in str(one.message)]
+    assert len(told) == is_told
+    if is_told:
+        assert f"has left out {num - delivered[0]} samples" in told[0]
+        assert num - delivered[0] >= batch_size
 
 
 class Overstating(Sized):

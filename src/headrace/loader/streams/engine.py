@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
+from headrace._base.units import count
 from headrace.contracts import Delivered, Step
 from headrace.engine import StepStream
 from headrace.errors import LoaderClosedError
@@ -50,6 +51,7 @@ class StreamEngine:
         self.duplicates = duplicates
         self.release = release
         self.changes = changes
+        self.has_told_left_out = False
 
     def run(self, steps: Iterator[Step]) -> StepStream:
         """Begins to read streams, and ends an iteration that is still running.
@@ -99,6 +101,10 @@ class StreamTaker:
         while True:
             try:
                 delivered = next(self.inner)
+            except StopIteration:
+                self._tell_left_out()
+                self.engine.let_go()
+                raise
             except BaseException:
                 self.engine.let_go()
                 raise
@@ -141,6 +147,21 @@ class StreamTaker:
                 return True
             self.iteration.ledger.book(delivered.step.task, delivered.batch)
         return False
+
+    def _tell_left_out(self) -> None:
+        """Warns where batches could be made of what `drop_last` has left out: each stream drops a tail of its own."""
+        plan, num_left_out = self.engine.steps.plan, self.iteration.ledger.num_left_out
+        if self.engine.has_told_left_out or num_left_out < (plan.batch_size or 1):
+            return
+        self.engine.has_told_left_out = True
+        batches = count(self.iteration.ledger.standing.place.batches, "batch", "batches")
+        warnings.warn(
+            f"drop_last has left out {count(num_left_out, 'sample')} of an epoch of {batches}: "
+            f"{count(plan.num_streams, 'stream')} of this rank, one a worker, make batches of {plan.batch_size} for "
+            "themselves, and each drops what is left at its end. Fewer workers or smaller batches leave out less, "
+            "drop_last=False nothing",
+            stacklevel=2,
+        )
 
     def _compare_lengths(self) -> None:
         """Warns, as torch does, where there is more than a length has promised that somebody has asked for."""

@@ -39,6 +39,8 @@ class Ledger:
     standing: Standing
     ended: list[bool] = field(init=False)
     """Of each stream, whether it is known to have nothing more."""
+    num_left_out: int = 0
+    """Samples that `drop_last` has left out at the ends of streams."""
 
     def __post_init__(self) -> None:
         self.ended = [one.ended for one in self.standing.streams]
@@ -53,6 +55,7 @@ class Ledger:
         place = streams[turn.stream]
         if read.made is None:
             streams[turn.stream] = replace(place, ended=True)
+            self.num_left_out += read.num_left_out
         else:
             streams[turn.stream] = StreamPlace(
                 batches=place.batches + 1,

@@ -45,6 +45,8 @@ class Read:
     """A batch; None where the stream has none any more."""
     num_samples: int
     """Samples in it."""
+    num_left_out: int
+    """Samples at the end of the stream that are too few for a batch, with `drop_last`."""
     ended: bool
     """Whether the stream has nothing behind it."""
     state: Any

@@ -81,6 +81,7 @@ class StreamWork:
         return Read(
             made=made,
             num_samples=len(samples) if made is not None else 0,
+            num_left_out=len(samples) if made is None else 0,
             ended=stream.ended or made is None,
             state=stream.state() if made is not None else None,
             beginning=beginning,
