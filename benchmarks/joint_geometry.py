@@ -24,12 +24,16 @@ import headrace as hr
 from benchmarks import data, joint_data, results
 from headrace._base.hashing import sample_keys
 from headrace.recipes import draws
+from headrace.recipes.iou_crop import centers_within
+from headrace.recipes.iou_crop_reference import iou_window
+from headrace.recipes.recognise import iou_crop_rules
 
 CHAINS: Mapping[str, Sequence[Any]] = {
     "resized crop": (v2.RandomResizedCrop(224, antialias=True), v2.RandomHorizontalFlip()),
     "bicubic resized crop": (v2.RandomResizedCrop((96, 160), scale=(0.2, 0.9), interpolation=3, antialias=True),),
     "resize and crop": (v2.Resize(256, antialias=True), v2.CenterCrop(224)),
     "random crop": (v2.Resize((300, 280), antialias=True), v2.RandomCrop(224), v2.RandomHorizontalFlip()),
+    "crop by boxes": (v2.RandomIoUCrop(), v2.RandomHorizontalFlip(), v2.Resize((224, 224), antialias=True)),
     "resize": (v2.Resize((123, 217), antialias=True), v2.RandomHorizontalFlip(0.3)),
 }
 BATCH_SIZE, CLOSE = 50, 1e-4
@@ -58,6 +62,8 @@ def expected(chain: Sequence[Any], sample: dict[str, Any], key: int) -> dict[str
             box = draws.random_resized_crop_boxes(keys, *sizes, transform.scale, transform.ratio, op)[0].tolist()
             options = {"size": list(transform.size), "interpolation": transform.interpolation}
             sample = {name: functional.resized_crop(leaf, *box, **options) for name, leaf in sample.items()}
+        elif isinstance(transform, v2.RandomIoUCrop):
+            sample = cropped_by_boxes(transform, sample, key, op)
         elif isinstance(transform, v2.RandomCrop):
             box = draws.random_crop_boxes(keys, *sizes, transform.size, op)[0].tolist()
             sample = {name: functional.crop(leaf, *box) for name, leaf in sample.items()}
@@ -67,6 +73,17 @@ def expected(chain: Sequence[Any], sample: dict[str, Any], key: int) -> dict[str
         else:
             sample = transform(sample)
     return sample
+
+
+def cropped_by_boxes(transform: Any, sample: dict[str, Any], key: int, op: int) -> dict[str, Any]:
+    """A sample as torchvision crops it with the window that the reference in plain Python finds."""
+    corners = sample["boxes"].as_subclass(torch.Tensor)  # the samples have XYXY
+    window = iou_window(iou_crop_rules(transform, op), key, functional.get_size(sample["image"]), corners.numpy())
+    if window is None:
+        return sample
+    names = ("top", "left", "height", "width")
+    params = {**dict(zip(names, window, strict=True)), "is_within_crop_area": centers_within(corners, window)}
+    return {name: transform.transform(leaf, params) for name, leaf in sample.items()}
 
 
 def made(shards: Path, chain: Sequence[Any], *, fuse: bool) -> Iterator[dict[str, Any]]:

@@ -18,9 +18,13 @@ from torchvision.transforms import v2
 import headrace as hr
 
 BATCH_SIZE, NUM_WORKERS, SIDE = 64, 2, 224
-WORKS = ("segmentation", "detection", "detection_iou", "simclr")
+WORKS = ("segmentation", "detection", "detection_iou", "detection_own", "simclr")
 SETTINGS = {"headrace": ("auto",), "torch": ("pillow", "io")}
 """torch decodes through Pillow, or through torchvision.io with transforms of tensors; the faster one counts."""
+
+
+class OwnCrop(v2.RandomIoUCrop):  # type: ignore[misc]
+    """A crop of the user's own, which no loader can know: it runs in Python, with torch's random numbers."""
 
 
 def crop() -> list[Any]:
@@ -32,11 +36,10 @@ def transform_of(work: str) -> Any:
     """The transform of the whole sample, or of the image of SimCLR's views."""
     if work == "detection":
         return v2.Compose([*crop(), v2.SanitizeBoundingBoxes(), v2.ToImage()])
-    if work == "detection_iou":
+    if work in {"detection_iou", "detection_own"}:
         resize = v2.Resize((SIDE, SIDE), antialias=True)
-        return v2.Compose(
-            [v2.RandomIoUCrop(), v2.RandomHorizontalFlip(), resize, v2.SanitizeBoundingBoxes(), v2.ToImage()]
-        )
+        by_boxes = v2.RandomIoUCrop() if work == "detection_iou" else OwnCrop()
+        return v2.Compose([by_boxes, v2.RandomHorizontalFlip(), resize, v2.SanitizeBoundingBoxes(), v2.ToImage()])
     return v2.Compose([*crop(), v2.ToImage()])
 
 

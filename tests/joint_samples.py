@@ -28,7 +28,9 @@ from headrace.datasets.program import SampleProgram
 from headrace.datasets.unrecorded import Unrecorded
 from headrace.engine import Pool
 from headrace.recipes import draws
+from headrace.recipes.iou_crop_reference import iou_window
 from headrace.recipes.randomness import sample_randomness
+from headrace.recipes.recognise import iou_crop_rules
 from tests.encoded_images import allocate, column, encode, photograph
 
 SIZED = (v1.RandomResizedCrop, v2.RandomResizedCrop, v1.RandomCrop, v2.RandomCrop)
@@ -134,6 +136,8 @@ def apply_one(transform: Any, sample: Any, key: Any, op: int) -> Any:
             ),
             sample,
         )
+    if isinstance(transform, v2.RandomIoUCrop):
+        return iou_cropped(transform, sample, int(key), op)
     if isinstance(transform, v2.RandomCrop):
         height, width = size_of(sample)
         if (height, width) == tuple(transform.size):
@@ -142,6 +146,22 @@ def apply_one(transform: Any, sample: Any, key: Any, op: int) -> Any:
         return tree_map(lambda leaf: functional.crop(leaf, *map(int, box)) if moves(leaf) else leaf, sample)
     with sample_randomness(int(key)):
         return transform(sample)
+
+
+def iou_cropped(transform: v2.RandomIoUCrop, sample: Any, key: int, op: int) -> Any:
+    """The sample cropped by torchvision with the parameters that our reference gives."""
+    boxes = sample["boxes"]
+    corners = functional.convert_bounding_box_format(
+        boxes.as_subclass(torch.Tensor), boxes.format, tv_tensors.BoundingBoxFormat.XYXY
+    )
+    window = iou_window(iou_crop_rules(transform, op), key, size_of(sample), corners.numpy())
+    if window is None:
+        return sample
+    top, left, height, width = window
+    x, y = (corners[:, 0] + corners[:, 2]) / 2, (corners[:, 1] + corners[:, 3]) / 2
+    within = (left < x) & (x < left + width) & (top < y) & (y < top + height)
+    params = {"top": top, "left": left, "height": height, "width": width, "is_within_crop_area": within}
+    return tree_map(lambda leaf: transform.transform(leaf, params) if moves(leaf) else leaf, sample)
 
 
 def arrays(height: int, width: int) -> tuple[np.ndarray, np.ndarray]:

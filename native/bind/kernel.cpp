@@ -187,14 +187,14 @@ nb::object owned_array(std::vector<Element>&& values, size_t columns) {
   return nb::cast(nb::ndarray<nb::numpy, Element>(data, {count, columns}, owner));
 }
 
-nb::tuple python_probe(const Encoded& addresses, const InputArray& sizes) {
+nb::tuple python_probe(const Encoded& addresses, const InputArray& sizes, bool apply_exif) {
   const JpegInputs jpegs = checked_jpegs(addresses, sizes);
   constexpr size_t kColumns = Probe{}.size();
   std::vector<int32_t> headers(jpegs.count * kColumns);
   std::vector<uint8_t> status(jpegs.count);
   {
     const GilReleased released;
-    probe_headers(jpegs, reinterpret_cast<Probe*>(headers.data()), status.data());
+    probe_headers(jpegs, apply_exif, reinterpret_cast<Probe*>(headers.data()), status.data());
   }
   return nb::make_tuple(owned_array(std::move(headers), kColumns), owned_array(std::move(status), 0));
 }
@@ -219,19 +219,19 @@ void bind_geometry(nb::module_& module) {
           "__init__",
           [](Geometry* self, std::string kind, int height, int width, int filter, Range scale, Range ratio,
              Range log_ratio, int resize_height, int resize_width, int max_size, int64_t crop_op,
-             double flip_probability, int64_t flip_op, bool apply_exif, bool dct_scaling, int64_t max_pixels,
-             int max_scans, int64_t max_decoder_bytes) {
-            new (self)
-                Geometry(checked_geometry({std::move(kind), height, width, filter, scale, ratio, log_ratio,
-                                           resize_height, resize_width, max_size, crop_op, flip_probability, flip_op,
-                                           apply_exif, dct_scaling, max_pixels, max_scans, max_decoder_bytes}));
+             double flip_probability, int64_t flip_op, bool flip_first, bool apply_exif, bool dct_scaling,
+             int64_t max_pixels, int max_scans, int64_t max_decoder_bytes) {
+            new (self) Geometry(
+                checked_geometry({std::move(kind), height, width, filter, scale, ratio, log_ratio, resize_height,
+                                  resize_width, max_size, crop_op, flip_probability, flip_op, flip_first, apply_exif,
+                                  dct_scaling, max_pixels, max_scans, max_decoder_bytes}));
           },
           nb::kw_only(), "kind"_a, "height"_a, "width"_a, "filter"_a = static_cast<int>(usual.filter),
           "scale"_a = Range(usual.scale[0], usual.scale[1]), "ratio"_a = Range(usual.ratio[0], usual.ratio[1]),
           "log_ratio"_a = Range(usual.log_ratio[0], usual.log_ratio[1]), "resize_height"_a = 0, "resize_width"_a = 0,
-          "max_size"_a = 0, "crop_op"_a = 0, "flip_probability"_a = 0.0, "flip_op"_a = 0, "apply_exif"_a = false,
-          "dct_scaling"_a = false, "max_pixels"_a = usual.limits.pixels, "max_scans"_a = usual.limits.scans,
-          "max_decoder_bytes"_a = usual.limits.decoder_bytes);
+          "max_size"_a = 0, "crop_op"_a = 0, "flip_probability"_a = 0.0, "flip_op"_a = 0, "flip_first"_a = false,
+          "apply_exif"_a = false, "dct_scaling"_a = false, "max_pixels"_a = usual.limits.pixels,
+          "max_scans"_a = usual.limits.scans, "max_decoder_bytes"_a = usual.limits.decoder_bytes);
 }
 
 void bind_classes(nb::module_& module) {
@@ -260,7 +260,7 @@ void bind_functions(nb::module_& module) {
   module.def("decode_full", &python_decode_full, "pool"_a, "addresses"_a, "sizes"_a, "apply_exif"_a = false,
              "max_pixels"_a = limits.pixels, "max_scans"_a = limits.scans,
              "max_decoder_bytes"_a = limits.decoder_bytes);
-  module.def("probe", &python_probe, "addresses"_a, "sizes"_a);
+  module.def("probe", &python_probe, "addresses"_a, "sizes"_a, "apply_exif"_a = false);
 }
 
 }  // namespace

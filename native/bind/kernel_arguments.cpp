@@ -142,6 +142,7 @@ Geometry checked_geometry(const GeometryArguments& arguments) {
           .crop_op = checked_op("crop_op", arguments.crop_op),
           .flip_probability = arguments.flip_probability,
           .flip_op = checked_op("flip_op", arguments.flip_op),
+          .flip_first = arguments.flip_first,
           .apply_exif = arguments.apply_exif,
           .dct_scaling = arguments.dct_scaling,
           .limits = checked_limits(arguments.max_pixels, arguments.max_scans, arguments.max_decoder_bytes)};

@@ -17,6 +17,7 @@ struct GeometryArguments {
   int64_t crop_op;
   double flip_probability;
   int64_t flip_op;
+  bool flip_first;
   bool apply_exif, dct_scaling;
   int64_t max_pixels;
   int max_scans;

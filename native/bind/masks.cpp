@@ -25,7 +25,7 @@ int checked_element_size(const OutputArray& out) {
 
 void python_move_masks(const InputArray& addresses, const InputArray& sizes, const InputArray& crops,
                        const InputArray& resized, const InputArray& windows, const InputArray& flips,
-                       const OutputArray& out) {
+                       const OutputArray& out, bool flip_first) {
   const int element_size = checked_element_size(out);
   const size_t count = out.shape(0);
   const auto* data = elements<uint64_t>(addresses, "addresses", "uint64", count);
@@ -48,6 +48,7 @@ void python_move_masks(const InputArray& addresses, const InputArray& sizes, con
     }
     move->data = reinterpret_cast<const uint8_t*>(static_cast<uintptr_t>(data[i]));
     move->flip = flip[i] != 0;
+    move->flip_first = flip_first;
     moves.push_back(*move);
   }
   auto* dst = static_cast<uint8_t*>(out.data());
@@ -64,7 +65,7 @@ void python_move_masks(const InputArray& addresses, const InputArray& sizes, con
 
 void bind_masks(nb::module_& module) {
   module.def("move_masks", &python_move_masks, "addresses"_a, "sizes"_a, "crops"_a, "resized"_a, "windows"_a, "flips"_a,
-             "out"_a);
+             "out"_a, "flip_first"_a = false);
 }
 
 }  // namespace headrace

@@ -27,6 +27,7 @@ inline Geometry geometry_of(const uint8_t* choices) {
   geometry.log_ratio[0] = -0.2876820724517809;  // log(3 / 4)
   geometry.log_ratio[1] = 0.2876820724517809;
   geometry.flip_probability = 0.5;
+  geometry.flip_first = (choices[1] & 16) != 0;
   geometry.apply_exif = (choices[1] & 32) != 0;
   geometry.dct_scaling = (choices[1] & 64) != 0;
   geometry.limits = small_limits();

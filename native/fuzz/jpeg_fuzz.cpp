@@ -127,7 +127,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                     .box = {choices[2] / 8, choices[3] / 8, 1 + choices[0] % 16, 1 + choices[1] % 16}};
   Probe probe{};
   uint8_t status = 0;
-  probe_headers({1, &input.address, &input.size}, &probe, &status);
+  probe_headers({1, &input.address, &input.size}, (choices[1] & 32) != 0, &probe, &status);
   try_image(pool, input, choices);
   try_region(file, choices);
   return 0;

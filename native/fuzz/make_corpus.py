@@ -153,7 +153,7 @@ def texts() -> Iterator[tuple[str, bytes]]:
 
 
 def masks() -> Iterator[tuple[str, bytes]]:
-    """Names and numbers: element size, flip, mask, crop, resize and window as masks_fuzz.cpp reads them."""
+    """Names and numbers: element size, flip, its place, mask, crop, resize and window as masks_fuzz.cpp reads them."""
     boxes: dict[str, tuple[tuple[int, ...], ...]] = {
         "whole": ((9, 7), (0, 0, 9, 7), (9, 7), (0, 0, 9, 7)),
         "cropped": ((40, 30), (3, 5, 20, 21), (24, 24), (0, 0, 24, 24)),
@@ -165,7 +165,7 @@ def masks() -> Iterator[tuple[str, bytes]]:
         "huge-box": ((9, 7), ((1 << 63) - 1, 0, 2, 2), (9, 7), (0, 0, 9, 7)),
     }
     for number, (name, parts) in enumerate(boxes.items()):
-        head = bytes([number % 4, number % 2])
+        head = bytes([number % 4, number % 2, number // 2 % 2])
         yield name, head + b"".join(encoded(value) for part in parts for value in part) + bytes([number, 1, 2, 3])
 
 

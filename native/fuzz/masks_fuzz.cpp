@@ -30,8 +30,10 @@ void compare(const Case& one, const uint8_t* moved) {
   const auto bytes = static_cast<size_t>(one.element_size);
   for (int y = 0; y < move.window.height; ++y) {
     for (int x = 0; x < move.window.width; ++x, moved += bytes) {
-      const int across = move.window.left + (move.flip ? move.window.width - 1 - x : x);
-      const int column = move.crop.left + source_of(across, move.crop.width, move.resized_width);
+      const bool flips_result = move.flip && !move.flip_first;
+      const int across = move.window.left + (flips_result ? move.window.width - 1 - x : x);
+      const int source = source_of(across, move.crop.width, move.resized_width);
+      const int column = move.crop.left + (move.flip && move.flip_first ? move.crop.width - 1 - source : source);
       const int row = move.crop.top + source_of(move.window.top + y, move.crop.height, move.resized_height);
       const size_t at = static_cast<size_t>(row) * static_cast<size_t>(move.width) + static_cast<size_t>(column);
       promise(std::memcmp(moved, move.data + at * bytes, bytes) == 0, "an element is the one that torch takes");
@@ -43,7 +45,7 @@ void compare(const Case& one, const uint8_t* moved) {
 std::optional<Case> case_of(ByteReader& reader) {
   constexpr int kSizes[] = {1, 2, 4, 8};
   const int element_size = kSizes[reader.byte() % std::size(kSizes)];
-  const bool flip = reader.flag();
+  const bool flip = reader.flag(), flip_first = reader.flag();
   std::array<int64_t, 2> size{}, resized{};
   std::array<int64_t, 4> crop{}, window{};
   for (int64_t& edge : size) edge = reader.signed_number();
@@ -54,6 +56,7 @@ std::optional<Case> case_of(ByteReader& reader) {
   if (!move) return {};
   Case one{*move, element_size, static_cast<int>(size[0])};
   one.move.flip = flip;
+  one.move.flip_first = flip_first;
   return one;
 }
 

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string>
 
+#include "kernel/orient.h"
 #include "resample/layout.h"
 
 namespace headrace {
@@ -18,7 +19,7 @@ uint8_t* row_of(const Destination& destination, size_t index) {
   return destination.data + row_bytes(destination) * row;
 }
 
-// The needed part, in coordinates of the cropped image.
+// The needed part, in coordinates of the cropped image, mirrored where that comes first.
 Window source_of(const Plan& plan, Filter filter) {
   if (!plan.resizes()) return plan.out;
   return source_window(plan.crop.width, plan.crop.height, plan.resized.width, plan.resized.height, plan.out, filter);
@@ -32,10 +33,20 @@ Pixels resized_pixels(const Plan& plan, Filter filter, const Pixels& pixels, Wor
   return {.data = memory, .stride = stride, .bytes_per_pixel = 4};
 }
 
+// `pixels` of this window, mirrored.
+Pixels mirrored(const Window& window, const Pixels& pixels, Workspace& workspace) {
+  constexpr int kMirrored = 2;
+  const ptrdiff_t stride = static_cast<ptrdiff_t>(pixels.bytes_per_pixel) * window.width;
+  uint8_t* memory = workspace.mirrored.reserve(static_cast<size_t>(stride) * static_cast<size_t>(window.height));
+  copy_upright(pixels, {window.height, window.width}, kMirrored, memory);
+  return {.data = memory, .stride = stride, .bytes_per_pixel = pixels.bytes_per_pixel};
+}
+
 }  // namespace
 
 Window needed_window(const Plan& plan, Filter filter) {
   Window window = source_of(plan, filter);
+  if (plan.flips_source()) window.left = plan.crop.width - window.left - window.width;
   window.left += plan.crop.left;
   window.top += plan.crop.top;
   return window;
@@ -51,9 +62,11 @@ Outcome check_fit(const Plan& plan, const Destination& destination) {
 
 void finish(const Plan& plan, Filter filter, const Pixels& pixels, Workspace& workspace, const Destination& destination,
             size_t index) {
-  const Pixels result = plan.resizes() ? resized_pixels(plan, filter, pixels, workspace) : pixels;
-  lay_out(result, destination.width, destination.height, plan.flip, destination.channels_last, destination.element_size,
-          destination.lut, row_of(destination, index));
+  const bool flips_source = plan.flips_source();
+  const Pixels source = flips_source ? mirrored(source_of(plan, filter), pixels, workspace) : pixels;
+  const Pixels result = plan.resizes() ? resized_pixels(plan, filter, source, workspace) : source;
+  lay_out(result, destination.width, destination.height, plan.flip && !flips_source, destination.channels_last,
+          destination.element_size, destination.lut, row_of(destination, index));
 }
 
 void clear_row(const Destination& destination, size_t index) {

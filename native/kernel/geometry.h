@@ -34,6 +34,7 @@ struct Geometry {
   uint32_t crop_op = 0;
   double flip_probability = 0.0;
   uint32_t flip_op = 0;
+  bool flip_first = false;  // before the resize, not after
   bool apply_exif = false;
   bool dct_scaling = false;
   DecodeLimits limits;

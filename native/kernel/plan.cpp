@@ -65,6 +65,7 @@ Outcome plan_resize_first(const Geometry& geometry, Size image, const Stream& st
 Outcome make_plan(const Geometry& geometry, Size image, uint64_t key, const Given& given, Plan& plan) {
   const Stream stream(key);
   plan.flip = given.flip != nullptr ? *given.flip != 0 : draw_flip(stream, geometry);
+  plan.flip_first = geometry.flip_first;
   Outcome outcome = crops_first(geometry.kind) ? plan_crop_first(geometry, image, stream, given, plan)
                                                : plan_resize_first(geometry, image, stream, given, plan);
   if (!outcome.ok()) return outcome;

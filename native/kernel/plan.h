@@ -9,14 +9,17 @@
 
 namespace headrace {
 
-// Crop, resize what is left to `resized`, keep the window `out` of that, mirror.
+// Crop, resize what is left to `resized`, keep the window `out` of that, mirror; or mirror the crop and then resize it.
 struct Plan {
   Window crop;
   Size resized;
   Window out;
   bool flip;
+  bool flip_first;
 
   bool resizes() const { return crop.width != resized.width || crop.height != resized.height; }
+  // Without a resize it is all the same.
+  bool flips_source() const { return flip && flip_first && resizes(); }
 };
 
 // What a caller says of one row instead of leaving it to the draws.

@@ -68,7 +68,7 @@ bool decode_whole(Pool& pool, const JpegInputs& jpegs, bool apply_exif, const De
   });
 }
 
-void probe_headers(const JpegInputs& jpegs, Probe* probes, uint8_t* status) {
+void probe_headers(const JpegInputs& jpegs, bool apply_exif, Probe* probes, uint8_t* status) {
   constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
   const DecodeLimits limits = {.pixels = kNoLimit, .scans = 1, .decoder_bytes = kNoLimit};
   Workspace& workspace = Workspace::of_this_thread();
@@ -76,10 +76,11 @@ void probe_headers(const JpegInputs& jpegs, Probe* probes, uint8_t* status) {
   for (size_t i = 0; i < jpegs.count; ++i) {
     std::span<const uint8_t> bytes;
     Outcome outcome = encoded_bytes(jpegs, i, workspace, bytes);
-    if (outcome.ok()) outcome = decoder.open(bytes.data(), bytes.size(), false, limits);
+    if (outcome.ok()) outcome = decoder.open(bytes.data(), bytes.size(), apply_exif, limits);
     const Header& header = decoder.header();
     status[i] = static_cast<uint8_t>(outcome.status);
-    probes[i] = outcome.ok() ? Probe{header.height, header.width, header.components, header.progressive} : Probe{};
+    const Size size = upright_size({header.height, header.width}, header.orientation);
+    probes[i] = outcome.ok() ? Probe{size.height, size.width, header.components, header.progressive} : Probe{};
   }
 }
 

@@ -17,10 +17,10 @@ struct WholeImage {
 bool decode_whole(Pool& pool, const JpegInputs& jpegs, bool apply_exif, const DecodeLimits& limits,
                   std::vector<WholeImage>& images, Report& report);
 
-// Height, width, components, progressive (0 or 1).
+// Height, width (after EXIF where it is applied), components, progressive (0 or 1).
 using Probe = std::array<int32_t, 4>;
 
 // Reads the headers of each file, in the caller's thread; zeros where the status is not OK.
-void probe_headers(const JpegInputs& jpegs, Probe* probes, uint8_t* status);
+void probe_headers(const JpegInputs& jpegs, bool apply_exif, Probe* probes, uint8_t* status);
 
 }  // namespace headrace

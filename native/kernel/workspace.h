@@ -11,12 +11,14 @@ struct Workspace {
   Scratch scratch;
   Surface decoded;  // what came out of the decoder
   Surface upright;  // the same, turned
+  Surface mirrored;
   Surface resized;
   Surface encoded;  // an image that was copied from the page cache
 
   void trim() {
     decoded.trim();
     upright.trim();
+    mirrored.trim();
     resized.trim();
     encoded.trim();
   }

@@ -66,7 +66,8 @@ std::optional<MaskMove> checked_move(const int64_t* size, const int64_t* crop, c
                   .resized_width = static_cast<int>(resized[1]),
                   .resized_height = static_cast<int>(resized[0]),
                   .window = window_of(window),
-                  .flip = false};
+                  .flip = false,
+                  .flip_first = false};
 }
 
 void move_mask(const MaskMove& move, int element_size, std::vector<int32_t>& columns, uint8_t* dst) {
@@ -74,8 +75,9 @@ void move_mask(const MaskMove& move, int element_size, std::vector<int32_t>& col
   columns.resize(std::max<size_t>(columns.size(), window.width));
   const TorchNearest across(move.crop.width, move.resized_width), down(move.crop.height, move.resized_height);
   for (int x = 0; x < window.width; ++x) {
-    const int output = window.left + (move.flip ? window.width - 1 - x : x);
-    columns[x] = move.crop.left + across(output);
+    const int output = window.left + (move.flip && !move.flip_first ? window.width - 1 - x : x);
+    const int source = across(output);
+    columns[x] = move.crop.left + (move.flip && move.flip_first ? move.crop.width - 1 - source : source);
   }
   const Gather gather_row = gather_of(element_size);
   const size_t row_bytes = static_cast<size_t>(window.width) * element_size;

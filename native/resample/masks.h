@@ -10,19 +10,19 @@
 namespace headrace {
 
 // One mask of `width` elements a row, without gaps, and where it goes: `crop` of it is resized to `resized_width` x
-// `resized_height`, `window` of that is kept, mirrored if `flip`.
+// `resized_height`, `window` of that is kept, mirrored if `flip`; with `flip_first` the crop is what is mirrored.
 struct MaskMove {
   const uint8_t* data;
   int width;
   Window crop;
   int resized_width, resized_height;
   Window window;
-  bool flip;
+  bool flip, flip_first;
 };
 
 // A move from numbers that nobody has looked at: (height, width) of the mask, (top, left, height, width) of the crop,
-// (height, width) after the resize, (top, left, height, width) of what is kept; `data` and `flip` are left to the
-// caller. Nothing where a box is empty or leaves what it is cut from, or where an edge is over 2^30.
+// (height, width) after the resize, (top, left, height, width) of what is kept; `data` and the flips are left to
+// the caller. Nothing where a box is empty or leaves what it is cut from, or where an edge is over 2^30.
 std::optional<MaskMove> checked_move(const int64_t* size, const int64_t* crop, const int64_t* resized,
                                      const int64_t* window);
 

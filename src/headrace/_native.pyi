@@ -186,7 +186,10 @@ class Geometry:
         (height, width); height = 0 means no crop (the rows of the batch must then turn out alike).
     "resize_random_crop": the same with a random crop of op crop_op.
     "center_crop", "random_crop": no resize (resize_height = 0).
-    "boxes": crop to the given box of each row, then resize to (height, width).
+    "boxes": crop to the given box of each row, then resize to (height, width) if those are not 0.
+
+    The flip comes last; with `flip_first` before the resize, which is another one then: filters have no symmetry to the
+    last bit.
 
     Padding (CenterCrop or RandomCrop larger than the image) is not known to the kernel: such rows are UNSUPPORTED.
     """
@@ -207,6 +210,7 @@ class Geometry:
         crop_op: int = 0,
         flip_probability: float = 0.0,
         flip_op: int = 0,
+        flip_first: bool = False,
         apply_exif: bool = False,
         dct_scaling: bool = False,
         max_pixels: int = 1 << 28,
@@ -294,6 +298,7 @@ def move_masks(
     windows: npt.NDArray[np.int64],
     flips: npt.NDArray[np.uint8],
     out: npt.NDArray[Any],
+    flip_first: bool = False,
 ) -> None:
     """Moves masks of one channel, contiguous and of the type of `out`, into `out` of shape (masks, height, width).
 
@@ -305,6 +310,7 @@ def move_masks(
         windows: Top, left, height and width that are kept of that, the size of `out`, shape (masks, 4).
         flips: Whether the window is mirrored, shape (masks,).
         out: C-contiguous, elements of 1, 2, 4 or 8 bytes.
+        flip_first: The crop is what is mirrored, before the resize.
     """
 
 def iou_crops(
@@ -354,9 +360,10 @@ def decode_full(
     """Whole images, RGB uint8 (H, W, 3), None where the status is not OK."""
 
 def probe(
-    addresses: npt.NDArray[np.uint64] | CachedRanges, sizes: npt.NDArray[np.uint64]
+    addresses: npt.NDArray[np.uint64] | CachedRanges, sizes: npt.NDArray[np.uint64], apply_exif: bool = False
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint8]]:
-    """Headers only: (height, width, components, progressive) a row, shape (rows, 4), and a status a row."""
+    """Headers only: (height, width, components, progressive) a row, shape (rows, 4), and a status a row.
+    Height and width are those after EXIF where it is applied."""
 
 # --- bind/resample.cpp (owner: kernel): the passes of the kernel one by one, for property tests ----------------------
 

@@ -13,6 +13,7 @@ from headrace.datasets.faults import RowFaults
 from headrace.datasets.fields import SampleShape
 from headrace.errors import MissingFieldError
 from headrace.recipes import Rows
+from headrace.recipes.joint.cropping import Cropping
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +25,8 @@ class BatchRun:
     faults: RowFaults
     documents: dict[tuple[str, ...], dict[int, Any]] = field(default_factory=dict)
     """What codecs have made of the rows of fields that several leaves read: by their origin, then by row."""
+    croppings: dict[str, Cropping] = field(default_factory=dict)
+    """What decides the crops of images that depend on boxes: by the name of the leaf."""
     ready: Mapping[str, Rows] = field(default_factory=dict)
     """Images that are made already, together with other views of them: by the name of the leaf."""
 
@@ -37,7 +40,7 @@ class BatchRun:
 
     def of_view(self, keys: U64, ready: Mapping[str, Rows]) -> BatchRun:
         """The same batch, with the same faults, as one of its views."""
-        return replace(self, context=replace(self.context, keys=keys), ready=ready)
+        return replace(self, context=replace(self.context, keys=keys), ready=ready, croppings={})
 
     @property
     def num_rows(self) -> int:

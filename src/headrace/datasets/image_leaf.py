@@ -36,7 +36,8 @@ class ImageLeaf:
         context, started_s = batch.context, perf_counter()
         rows = batch.ready.get(self.name)
         if rows is None:
-            rows = self.program.run_whole(batch.bytes_of(self.name), context.keys, context.allocate)
+            cropping = batch.croppings.get(self.name)
+            rows = self.program.run_whole(batch.bytes_of(self.name), context.keys, context.allocate, cropping)
             batch.record("decode", started_s)
         if rows is not None:
             self._note(rows.faults, batch)
@@ -55,7 +56,9 @@ class ImageLeaf:
             params: Gets the geometry of each row that the kernel does, shape (rows of the batch, 8).
         """
         context, started_s = batch.context, perf_counter()
-        images = self.program.start(batch.bytes_of(self.name), context.keys, context.allocate, rows, params)
+        images = self.program.start(
+            batch.bytes_of(self.name), context.keys, context.allocate, rows, params, batch.croppings.get(self.name)
+        )
         batch.record("decode", started_s, len(rows))
         lacking = set(batch.lacking(self.name))
         images = [None if isinstance(image, Fault) and image.row in lacking else image for image in images]

@@ -6,8 +6,10 @@ import ctypes
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from headrace import _native
-from headrace.contracts import I64, RAISE_LIMITS, U8, U64, ByteColumn, DecodeImage, Recorder
+from headrace.contracts import I64, RAISE_LIMITS, U8, U64, ByteColumn, DecodeImage, InMemory, Recorder
 from headrace.errors import CorruptImageError, ImageLimitError, MissingFieldError, SampleError
 from headrace.recipes.encoded import run_on
 from headrace.recipes.recipe import ImageRecipe
@@ -51,6 +53,18 @@ class Decoder:
             else array
             for index, (row, array) in enumerate(zip(rows, arrays, strict=True))
         ]
+
+    def sizes(self, column: ByteColumn) -> I64:
+        """Height and width of each image as its header has them, shape (rows, 2); zeros where it is no plain JPEG.
+
+        Bytes that are left in the page cache are not read for that.
+        """
+        place = column.place
+        encoded = place.addresses if isinstance(place, InMemory) else place.ranges
+        headers, status = _native.probe(encoded, column.sizes, self.recipe.exif == "apply")
+        sizes = headers[:, :2].astype(np.int64)
+        sizes[status != _native.OK] = 0
+        return sizes
 
     def left_over(self, column: ByteColumn, row: int, status: int, message: str) -> U8 | SampleError:
         """What becomes of a row that the kernel did not decode: Pillow's pixels, or an error."""

@@ -84,7 +84,7 @@ class Flip:
     op: int
 
 
-Crop: TypeAlias = RandomResizedCrop | CenterCrop | RandomCrop
+Crop: TypeAlias = RandomResizedCrop | RandomIoUCrop | CenterCrop | RandomCrop
 GeometryStep: TypeAlias = Resize | Crop | Flip
 
 
@@ -95,6 +95,13 @@ class Geometry:
     resize: Resize | None = None
     crop: Crop | None = None
     flip: Flip | None = None
+    flip_first: bool = False
+    """Whether the flip comes before a resize."""
+
+    @property
+    def needs_boxes(self) -> bool:
+        """Whether crops depend on the boxes of the sample; then they come before any resize."""
+        return isinstance(self.crop, RandomIoUCrop)
 
     @property
     def is_empty(self) -> bool:
@@ -104,14 +111,14 @@ class Geometry:
     @property
     def fixed_size(self) -> tuple[int, int] | None:
         """Height and width of every result, where these do not depend on the image."""
-        if self.crop is not None:
+        if self.crop is not None and not isinstance(self.crop, RandomIoUCrop):
             return self.crop.height, self.crop.width
         if self.resize is not None and self.resize.width:
             return self.resize.height, self.resize.width
         return None
 
     def output_size(self, height: int, width: int) -> tuple[int, int]:
-        """Height and width of the result for an image of this size."""
+        """Height and width of the result for an image of this size, or for its crop where `needs_boxes`."""
         fixed = self.fixed_size
         if fixed is not None:
             return fixed
@@ -121,12 +128,29 @@ class Geometry:
         """This geometry followed by one more step, or why that is not one pass."""
         if isinstance(step, Flip):
             return "a second flip" if self.flip else replace(self, flip=step)
+        if isinstance(step, Resize) and self.needs_boxes:
+            return self.then_resize(step)
+        refusal = self.refusal_of(step)
+        if refusal is not None:
+            return refusal
+        return replace(self, resize=step) if isinstance(step, Resize) else replace(self, crop=step)
+
+    def refusal_of(self, step: Resize | Crop) -> str | None:
+        """Why this geometry, followed by a resize or crop, is not one pass."""
         if self.flip:
             return "comes after a flip; crops and resizes are fused before it"
         if isinstance(step, Resize):
-            return replace(self, resize=step) if self.is_empty else "resizes what was resized or cropped before"
+            return None if self.is_empty else "resizes what was resized or cropped before"
         if self.crop:
             return "a second crop"
-        if isinstance(step, RandomResizedCrop) and self.resize:
+        if self.resize and isinstance(step, RandomResizedCrop):
             return "resizes what was resized before"
-        return replace(self, crop=step)
+        return "crops by boxes what was resized before" if self.resize and isinstance(step, RandomIoUCrop) else None
+
+    def then_resize(self, step: Resize) -> Geometry | str:
+        """This geometry, which begins with a crop by boxes, followed by a resize, or why that is not one pass."""
+        if self.resize:
+            return "resizes what was resized before"
+        if not step.width:
+            return "resizes crops of many sizes by their shorter edge"
+        return replace(self, resize=step, flip_first=self.flip is not None)

@@ -7,7 +7,7 @@ from typing import Any
 from headrace import _native
 from headrace.contracts import Exif, ImageLimits
 from headrace.recipes.draws import log_ratio
-from headrace.recipes.geometry import CenterCrop, Geometry, RandomCrop, RandomResizedCrop, Resize
+from headrace.recipes.geometry import CenterCrop, Geometry, RandomCrop, RandomIoUCrop, RandomResizedCrop, Resize
 
 
 def kernel_geometry(
@@ -24,6 +24,7 @@ def kernel_geometry(
         max_pixels=limits.pixels,
         max_scans=limits.scans,
         max_decoder_bytes=limits.decoder_bytes,
+        flip_first=geometry.flip_first,
         **crop_arguments(geometry),
         **flip_arguments(geometry),
     )
@@ -43,6 +44,8 @@ def crop_arguments(geometry: Geometry) -> dict[str, Any]:
                 "log_ratio": log_ratio(crop.ratio),
                 "crop_op": crop.op,
             }
+        case RandomIoUCrop():
+            return {"kind": "boxes"} if resize is None else {"kind": "boxes", "filter": resize.filter}
         case RandomCrop():
             return {"kind": "resize_random_crop" if resize else "random_crop", "crop_op": crop.op, **resized}
         case CenterCrop():

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from headrace import _native
-from headrace.contracts import I32, I64, RAISE_LIMITS, U8, U64, Allocate, ByteColumn, Fault
+from headrace.contracts import I32, I64, RAISE_LIMITS, U8, Allocate, ByteColumn, Fault
 from headrace.errors import ImageLimitError, SampleError
 from headrace.recipes.full_decode import absent
+from headrace.recipes.row_draws import RowDraws, output_sizes
 from headrace.recipes.rows import Rows
-from headrace.recipes.span_runner import Outcome, SpanRunner, empty_outcome, rows_of
+from headrace.recipes.span_runner import Outcome, SpanRunner, empty_outcome, rows_of, sizes_of
 from headrace.recipes.tensors import Target, image_of, tensor_of
 
 PORTION_PIXELS = 1 << 26
@@ -29,22 +30,22 @@ class PrefixRunner:
 
     runner: SpanRunner
 
-    def run_whole(self, column: ByteColumn, keys: U64, allocate: Allocate, *, channels_last: bool) -> Rows | None:
+    def run_whole(self, column: ByteColumn, draws: RowDraws, allocate: Allocate, *, channels_last: bool) -> Rows | None:
         """The batch in one call of the kernel, straight into leased memory; None where sizes may differ."""
         rows = column.present if len(column.absent) else None
-        there, keys_there = (column, keys) if rows is None else (column.take(rows), keys[rows])
+        there, draws_there = (column, draws) if rows is None else (column.take(rows), draws.take(rows))
         size = self.common_size(there)
         if size is None:
             return None
-        target = self.runner.target(allocate, len(keys), size, channels_last=channels_last)
-        outcome = self.runner.jpegs(there, keys_there, target, rows)
+        target = self.runner.target(allocate, len(draws.keys), size, channels_last=channels_last)
+        outcome = self.runner.jpegs(there, draws_there, target, rows)
         outcome.errors.update({row: absent() for row in column.absent.tolist()})
         return rows_of(target, outcome)
 
     def run_apart(
         self,
         column: ByteColumn,
-        keys: U64,
+        draws: RowDraws,
         allocate: Allocate,
         rows: I64,
         *,
@@ -55,35 +56,35 @@ class PrefixRunner:
 
         Args:
             column: The encoded images.
-            keys: Key of each sample, shape (rows of the column,).
+            draws: Random numbers of each row of the column.
             allocate: Where memory comes from; tensors given back here lie in it.
             rows: Which rows of the column.
             by_kernel: False has Pillow decode everything.
             params: Gets the geometry of each row that the kernel does, shape (rows of the column, 8).
         """
-        params = empty_outcome(len(keys)).params if params is None else params
+        params = empty_outcome(len(draws.keys)).params if params is None else params
         present = np.setdiff1d(rows, column.absent)
         if not by_kernel:
             values = {row: self.runner.decoder.image(column, row) for row in present.tolist()}
         else:
             size = self.common_size(column.take(present))
             values = (
-                self.varied(column, present, keys, allocate, params)
+                self.varied(column, present, draws, allocate, params)
                 if size is None
-                else self.alike(column, present, keys, allocate, size, params)
+                else self.alike(column, present, draws, allocate, size, params)
             )
         return [as_fault(values[row] if row in values else absent(), row) for row in rows.tolist()]
 
     def alike(
-        self, column: ByteColumn, rows: I64, keys: U64, allocate: Allocate, size: tuple[int, int], params: I32
+        self, column: ByteColumn, rows: I64, draws: RowDraws, allocate: Allocate, size: tuple[int, int], params: I32
     ) -> dict[int, Any]:
         """Values of images that all come out at one size: one call of the kernel."""
         target = self.runner.target(allocate, len(rows), size, channels_last=self.inner_channels)
-        outcome = self.runner.jpegs(column.take(rows), keys[rows], target)
+        outcome = self.runner.jpegs(column.take(rows), draws.take(rows), target)
         params[rows] = outcome.params
         return self.pieces(target, outcome, rows)
 
-    def varied(self, column: ByteColumn, rows: I64, keys: U64, allocate: Allocate, params: I32) -> dict[int, Any]:
+    def varied(self, column: ByteColumn, rows: I64, draws: RowDraws, allocate: Allocate, params: I32) -> dict[int, Any]:
         """Values of images whose sizes differ: all are decoded, then each group of one size goes through."""
         values: dict[int, Any] = dict(zip(rows.tolist(), self.runner.decoder.pixels(column, rows), strict=True))
         whole = {row: pixels for row, pixels in values.items() if not isinstance(pixels, SampleError)}
@@ -93,22 +94,24 @@ class PrefixRunner:
                 params[row] = untouched(*pixels.shape[:2])
             return values | {row: image_of(pixels, "pil") for row, pixels in whole.items()}
         groups: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
-        for row, pixels in whole.items():
-            groups[span.geometry.output_size(*pixels.shape[:2])].append(row)
+        decoded = np.fromiter(whole, dtype=np.int64)
+        sizes = output_sizes(span.geometry, draws.take(decoded), sizes_of(list(whole.values())))
+        for row, size in zip(whole, sizes, strict=True):
+            groups[size].append(row)
         for size, members in groups.items():
             if size[0] * size[1] > self.max_pixels:
                 values |= {row: resized_too_large(size, self.max_pixels) for row in members}
                 continue
-            values |= self.group([whole[row] for row in members], np.array(members), keys, allocate, size, params)
+            values |= self.group([whole[row] for row in members], np.array(members), draws, allocate, size, params)
         return values
 
     def group(
-        self, arrays: list[U8], rows: I64, keys: U64, allocate: Allocate, size: tuple[int, int], params: I32
+        self, arrays: list[U8], rows: I64, draws: RowDraws, allocate: Allocate, size: tuple[int, int], params: I32
     ) -> dict[int, Any]:
         """Values of decoded images that come out at one size."""
         target = self.runner.target(allocate, len(rows), size, channels_last=self.inner_channels)
         outcome = empty_outcome(len(rows))
-        self.runner.pixels(arrays, keys[rows], target, np.arange(len(rows)), outcome)
+        self.runner.pixels(arrays, draws.take(rows), target, np.arange(len(rows)), outcome)
         params[rows] = outcome.params
         return self.pieces(target, outcome, rows)
 
@@ -135,7 +138,7 @@ class PrefixRunner:
         geometry = self.runner.span.geometry
         if geometry.fixed_size is not None:
             return geometry.fixed_size
-        if not len(column.sizes) or self.runner.decoder.recipe.exif == "apply":
+        if geometry.needs_boxes or not len(column.sizes) or self.runner.decoder.recipe.exif == "apply":
             return None
         headers, status = _native.probe(column.addresses, column.sizes)
         if status.any():

@@ -11,10 +11,12 @@ from headrace import _native
 from headrace.contracts import I32, I64, U64, Allocate, ByteColumn, DecodeImage, Fault, Recorder
 from headrace.errors import SampleError
 from headrace.recipes.full_decode import Decoder
+from headrace.recipes.joint.cropping import Cropping
 from headrace.recipes.op import Op
 from headrace.recipes.prefix_runner import PrefixRunner
 from headrace.recipes.recipe import ImageRecipe
 from headrace.recipes.reference import apply_ops
+from headrace.recipes.row_draws import RowDraws
 from headrace.recipes.rows import Rows, Settled
 from headrace.recipes.span_runner import SpanRunner
 from headrace.recipes.stacking import Ragged, stack
@@ -71,11 +73,20 @@ class ImageProgram:
             ]
         return self.finish(values, keys, allocate, ragged=ragged)
 
-    def run_whole(self, column: ByteColumn, keys: U64, allocate: Allocate) -> Rows | None:
-        """The batch in one call of the kernel; None where Python has a part in it, or sizes may differ."""
+    def run_whole(
+        self, column: ByteColumn, keys: U64, allocate: Allocate, cropping: Cropping | None = None
+    ) -> Rows | None:
+        """The batch in one call of the kernel; None where Python has a part in it, or sizes may differ.
+
+        Args:
+            column: The encoded images.
+            keys: Key of each sample, shape (rows,).
+            allocate: Where memory comes from.
+            cropping: Decides the crops of the rows where they depend on boxes.
+        """
         if not self.recipe.is_fused:
             return None
-        return self.prefix.run_whole(column, keys, allocate, channels_last=self.channels_last)
+        return self.prefix.run_whole(column, RowDraws(keys, cropping), allocate, channels_last=self.channels_last)
 
     def made(self, column: ByteColumn, keys: U64, allocate: Allocate, rows: I64) -> list[Any]:
         """What the middle makes of these rows, images alone."""
@@ -97,6 +108,7 @@ class ImageProgram:
         allocate: Allocate,
         rows: I64 | None = None,
         params: I32 | None = None,
+        cropping: Cropping | None = None,
     ) -> list[Any]:
         """Decodes and runs the prefix.
 
@@ -106,13 +118,14 @@ class ImageProgram:
             allocate: Where memory comes from.
             rows: Which rows of the column, one of `portions`; all if None.
             params: Gets the geometry of each row that the kernel does, shape (rows of the column, 8).
+            cropping: Decides the crops of the rows where they depend on boxes.
 
         Returns:
             One entry a row: what the middle gets (a PIL image, a `tv_tensors.Image` or a tensor), or a `Fault`.
         """
         rows = np.arange(len(keys)) if rows is None else rows
-        by_kernel = self.recipe.fuse is not False
-        return self.prefix.run_apart(column, keys, allocate, rows, by_kernel=by_kernel, params=params)
+        by_kernel, draws = self.recipe.fuse is not False, RowDraws(keys, cropping)
+        return self.prefix.run_apart(column, draws, allocate, rows, by_kernel=by_kernel, params=params)
 
     def middle(self, value: Any, key: int) -> Any:
         """Runs the Python part on one image, or on one sample where `recipe.whole_sample`.
@@ -158,7 +171,7 @@ class ImageProgram:
             CollateError: Images of different shapes, and `ragged` is `refuse`.
         """
         if self.recipe.suffix.ops:
-            batch = self.suffix.run_pixels(values, keys, allocate, channels_last=self.channels_last)
+            batch = self.suffix.run_pixels(values, RowDraws(keys), allocate, channels_last=self.channels_last)
             if batch is not None:
                 return batch
             values = attempted(self.recipe.suffix.ops, values, range(len(keys)), keys)

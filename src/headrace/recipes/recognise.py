@@ -114,6 +114,14 @@ def iou_crop_rules(call: Any, position: int) -> RandomIoUCrop:
     )
 
 
+def read_random_iou_crop(op: Op) -> GeometryStep | str:
+    """Settings with which torchvision never leaves the image."""
+    step = iou_crop_rules(op.call, op.position)
+    if not 0 <= step.scale[0] <= step.scale[1] <= 1:
+        return "min_scale and max_scale must rise within 0 and 1"
+    return step if step.options else "sampler_options must not be empty"
+
+
 def read_flip(op: Op) -> GeometryStep | str:
     """Probability and place."""
     return Flip(probability=float(op.call.p), op=op.position)
@@ -123,6 +131,7 @@ READERS: dict[str, Callable[[Op], GeometryStep | str]] = {
     "CenterCrop": read_center_crop,
     "RandomCrop": read_random_crop,
     "RandomHorizontalFlip": read_flip,
+    "RandomIoUCrop": read_random_iou_crop,
     "RandomResizedCrop": read_random_resized_crop,
     "Resize": read_resize,
 }

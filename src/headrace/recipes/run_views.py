@@ -9,6 +9,7 @@ from headrace.contracts import U64, Allocate, ByteColumn
 from headrace.recipes.encoded import run_on
 from headrace.recipes.full_decode import absent
 from headrace.recipes.program import ImageProgram
+from headrace.recipes.row_draws import RowDraws
 from headrace.recipes.rows import Rows
 from headrace.recipes.span_runner import rows_of
 
@@ -25,10 +26,13 @@ def run_views(
         allocate: Where memory comes from.
 
     Returns:
-        One batch a view; None where Python has a part in a view, sizes may differ, or JPEGs are decoded smaller.
+        One batch a view; None where Python has a part in a view, sizes may differ, crops depend on boxes, or JPEGs are
+        decoded smaller.
     """
     runners = [program.prefix.runner for program in programs]
     sizes = [runner.span.geometry.fixed_size for runner in runners]
+    if any(runner.span.geometry.needs_boxes for runner in runners):
+        return None
     if not all(program.recipe.is_fused and not program.recipe.dct_scaling for program in programs):
         return None
     known = [size for size in sizes if size is not None]
@@ -59,7 +63,7 @@ def run_views(
     reports = run_on(there, call, lambda reports: reports)
     made = []
     for runner, report, own_keys, target in zip(runners, reports, keys_there, targets, strict=True):
-        outcome = runner.finished(report, there, own_keys, target, rows)
+        outcome = runner.finished(report, there, RowDraws(own_keys), target, rows)
         outcome.errors.update({row: absent() for row in column.absent.tolist()})
         made.append(rows_of(target, outcome))
     return made

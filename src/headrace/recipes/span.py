@@ -9,7 +9,7 @@ from typing import Any
 from headrace.recipes.geometry import Geometry, GeometryStep, RandomResizedCrop, Resize
 from headrace.recipes.joint.effects import MEMBER_NAMES, effects_of
 from headrace.recipes.joint.sample_form import SampleForm
-from headrace.recipes.joint.steps import MemberStep, Retype, Sanitize, ToPure
+from headrace.recipes.joint.steps import MemberStep, Retype, Sanitize, SetClamping, ToPure
 from headrace.recipes.op import Op, TorchvisionName, torchvision_name
 from headrace.recipes.pointwise import POINTWISE_NAMES, Form, Table, advance, form_of, ramp, table_of
 from headrace.recipes.recognise import Pixels, recognise_geometry
@@ -116,6 +116,8 @@ class Growth:
         grown = self.geometry.then(step)
         if isinstance(grown, str):
             return grown
+        if grown.needs_boxes and not self.geometry.needs_boxes and (lack := self.lack_of_boxes()):
+            return lack
         self.geometry = grown
         if self.is_joint:
             self.steps.append(step)
@@ -131,6 +133,13 @@ class Growth:
             return "resamples members whose types were changed before"
         filter_name = str(getattr(op.call.interpolation, "value", op.call.interpolation))
         return "nearest-exact takes other pixels of masks" if filter_name == "nearest-exact" else None
+
+    def lack_of_boxes(self) -> str | None:
+        """Why a crop that depends on boxes does not fit."""
+        if self.form is None or not self.form.images or len(self.form.places("boxes")) != 1:
+            return "needs an image and one set of boxes"
+        changed = any(not isinstance(earlier, SetClamping) for earlier in self.steps)
+        return "depends on boxes that were changed before" if changed else None
 
     def hidden_tensors(self, name: str) -> str | None:
         """Why an op is not fused after a conversion to pure tensors: torchvision takes only the first for an image."""

@@ -15,6 +15,7 @@ from headrace.recipes.encoded import run_on
 from headrace.recipes.full_decode import Decoder
 from headrace.recipes.kernel_geometry import kernel_geometry
 from headrace.recipes.reference import apply_ops
+from headrace.recipes.row_draws import RowDraws
 from headrace.recipes.rows import Rows
 from headrace.recipes.span import Span
 from headrace.recipes.tensors import Target, allocate_target, delivered, image_of
@@ -59,15 +60,16 @@ class SpanRunner:
         dtype = torch.uint8 if table is None else table.dtype
         return allocate_target(allocate, (num_rows, 3, *size), dtype, channels_last=channels_last)
 
-    def jpegs(self, column: ByteColumn, keys: U64, target: Target, places: I64 | None = None) -> Outcome:
+    def jpegs(self, column: ByteColumn, draws: RowDraws, target: Target, places: I64 | None = None) -> Outcome:
         """Decodes the images of a column, all of them present, into these places of the target.
 
         Args:
             column: The encoded images.
-            keys: Their keys.
+            draws: Their random numbers.
             target: Where they go.
             places: Row of the target of each image; None: one after another.
         """
+        windows = draws.windows(lambda: self.decoder.sizes(column))
 
         def call(encoded: U64 | _native.CachedRanges) -> _native.BatchReport:
             return _native.run_jpegs(
@@ -75,32 +77,33 @@ class SpanRunner:
                 self.for_jpegs,
                 encoded,
                 column.sizes,
-                keys,
+                draws.keys,
                 target.raw,
                 places,
                 lut=self.lut,
+                boxes=windows,
                 channels_last=target.channels_last,
             )
 
         report = run_on(column, call, lambda report: [report])
-        return self.finished(report, column, keys, target, places)
+        return self.finished(report, column, draws, target, places)
 
     def finished(
-        self, report: _native.BatchReport, column: ByteColumn, keys: U64, target: Target, places: I64 | None
+        self, report: _native.BatchReport, column: ByteColumn, draws: RowDraws, target: Target, places: I64 | None
     ) -> Outcome:
         """What became of images that the kernel has decoded; what it left goes through Pillow and torchvision now.
 
         Args:
             report: What the kernel says.
             column: The encoded images, as in `jpegs`, and so on.
-            keys: Their keys.
+            draws: Their random numbers.
             target: Where they went.
             places: Row of the target of each image; None: one after another.
         """
         failed = report.failed
         if places is None and not failed:
             return Outcome(params=report.params)
-        places = np.arange(len(keys)) if places is None else places
+        places = np.arange(len(draws.keys)) if places is None else places
         outcome = empty_outcome(len(target.raw))
         outcome.params[places] = report.params
         decoded: dict[int, U8] = {}
@@ -112,35 +115,42 @@ class SpanRunner:
                 decoded[index] = pixels
         if decoded:
             left = np.fromiter(decoded, dtype=np.int64)
-            self.pixels(list(decoded.values()), keys[left], target, places[left], outcome)
+            self.pixels(list(decoded.values()), draws.take(left), target, places[left], outcome)
         return outcome
 
-    def pixels(self, arrays: Sequence[U8], keys: U64, target: Target, places: I64, outcome: Outcome) -> None:
+    def pixels(self, arrays: Sequence[U8], draws: RowDraws, target: Target, places: I64, outcome: Outcome) -> None:
         """Writes decoded images, C-contiguous arrays of shape (H, W, 3), into these places of the target."""
+        sizes = sizes_of(arrays)
         report = _native.run_pixels(
             self.pool,
             self.for_pixels,
             np.array([array.ctypes.data for array in arrays], dtype=np.uint64),
-            np.array([array.shape[0] for array in arrays], dtype=np.int32),
-            np.array([array.shape[1] for array in arrays], dtype=np.int32),
+            sizes[:, 0].astype(np.int32),
+            sizes[:, 1].astype(np.int32),
             np.array([array.strides[0] for array in arrays], dtype=np.int64),
-            keys,
+            draws.keys,
             target.raw,
             places,
             lut=self.lut,
+            boxes=draws.windows(lambda: sizes),
             channels_last=target.channels_last,
         )
         outcome.params[places] = report.params
         for index in report.failed:
             place = int(places[index])
             try:
-                self.reference(arrays[index], int(keys[index]), target.tensor[place])
+                self.reference(arrays[index], int(draws.keys[index]), target.tensor[place])
             except SampleError as error:
                 outcome.errors[place] = error
 
     def reference(self, pixels: U8, key: int, into: torch.Tensor) -> None:
         """Makes one row with torchvision: where an image is smaller than its crop, it pads, or raises."""
         into.copy_(delivered(apply_ops(self.span.image_ops, image_of(pixels, self.span.start), key)))
+
+
+def sizes_of(arrays: Sequence[U8]) -> I64:
+    """Height and width of images of shape (H, W, 3), shape (images, 2)."""
+    return np.array([array.shape[:2] for array in arrays], dtype=np.int64).reshape(-1, 2)
 
 
 def empty_outcome(num_rows: int) -> Outcome:

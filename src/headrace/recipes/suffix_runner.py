@@ -10,10 +10,11 @@ import numpy as np
 import torch
 from PIL import Image
 
-from headrace.contracts import U8, U64, Allocate, Fault
+from headrace.contracts import U8, Allocate, Fault
 from headrace.recipes.pointwise import Form
+from headrace.recipes.row_draws import RowDraws, output_sizes
 from headrace.recipes.rows import Rows
-from headrace.recipes.span_runner import SpanRunner, empty_outcome, rows_of
+from headrace.recipes.span_runner import SpanRunner, empty_outcome, rows_of, sizes_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +23,14 @@ class SuffixRunner:
 
     runner: SpanRunner
 
-    def run_pixels(self, values: Sequence[Any], keys: U64, allocate: Allocate, *, channels_last: bool) -> Rows | None:
+    def run_pixels(
+        self, values: Sequence[Any], draws: RowDraws, allocate: Allocate, *, channels_last: bool
+    ) -> Rows | None:
         """The batch in one call of the kernel.
 
         Args:
             values: One image a row, or a `Fault`.
-            keys: Key of each sample, shape (rows,).
+            draws: Random numbers of each row.
             allocate: Where the memory comes from.
             channels_last: Memory layout of the batch.
 
@@ -38,13 +41,16 @@ class SuffixRunner:
         live = {row: value for row, value in enumerate(values) if not isinstance(value, Fault)}
         arrays = [kernel_pixels(value, self.runner.span.start) for value in live.values()]
         whole = [pixels for pixels in arrays if pixels is not None]
-        sizes = {self.runner.span.geometry.output_size(*pixels.shape[:2]) for pixels in whole}
-        if len(whole) != len(live) or len(sizes) != 1:
+        rows, geometry = np.fromiter(live, dtype=np.int64), self.runner.span.geometry
+        if len(whole) != len(live) or (geometry.needs_boxes and draws.cropping is None):
+            return None
+        there = draws.take(rows)
+        sizes = set(output_sizes(geometry, there, sizes_of(whole)))
+        if len(sizes) != 1:
             return None
         target = self.runner.target(allocate, len(values), sizes.pop(), channels_last=channels_last)
         outcome = empty_outcome(len(values))
-        rows = np.fromiter(live, dtype=np.int64)
-        self.runner.pixels(whole, keys[rows], target, rows, outcome)
+        self.runner.pixels(whole, there, target, rows, outcome)
         outcome.errors.update({fault.row: fault.error for fault in faults})
         return rows_of(target, outcome)
 

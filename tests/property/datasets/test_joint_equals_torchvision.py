@@ -56,6 +56,32 @@ def geometries(draw):
 
 
 @st.composite
+def iou_crops(draw):
+    """What SSD and its like do: a crop by the boxes, a flip, a resize to one size; in any order."""
+    options = draw(st.sampled_from([None, [0.0, 1.0], [0.3, 0.7, 1.0], [1.0]]))
+    crop = v2.RandomIoUCrop(draw(st.sampled_from([0.1, 0.3, 1.0])), 1.0, 0.5, 2.0, options, draw(st.integers(1, 40)))
+    flip = v2.RandomHorizontalFlip(draw(st.sampled_from([0.0, 0.5, 1.0])))
+    resize = v2.Resize((draw(sides), draw(sides)), interpolation=draw(filters))
+    return draw(
+        st.sampled_from(
+            [
+                [crop, flip, resize],
+                [crop, resize, flip],
+                [crop, resize],
+                [crop, flip],
+                [crop],
+                [flip, crop, resize],
+                [v2.RandomResizedCrop((50, 40)), crop, flip, resize],
+                [v2.Resize(50), crop, resize, v2.CenterCrop((20, 30))],
+                [crop, v2.Resize(30), v2.CenterCrop(28)],
+                [v2.SetClampingMode(None), crop, flip, resize],
+                [crop, crop, resize],
+            ]
+        )
+    )
+
+
+@st.composite
 def box_steps(draw):
     """What detection pipelines do to boxes between or after geometry."""
     return draw(
@@ -83,7 +109,7 @@ def check(samples, shape, transforms, fuse):
 
 
 @given(
-    geometry=geometries(),
+    geometry=geometries() | iou_crops(),
     extra=box_steps(),
     ending=st.sampled_from(sorted(ENDINGS)),
     sizes=st.lists(st.tuples(st.integers(20, 90), st.integers(20, 90)), min_size=1, max_size=4),
@@ -97,6 +123,22 @@ def test_all_kinds_at_once(geometry, extra, ending, sizes, format_, early, fuse,
     shape = joint_shape("image", "second", "mask", "boxes", "points", "labels", box_format=format_)
     middle = [*extra, *geometry] if early else [*geometry, *extra]
     check(samples, shape, [*middle, *ENDINGS[ending]], fuse)
+
+
+@given(
+    geometry=iou_crops(),
+    names=st.permutations(["image", "boxes", "mask", "labels", "points"]).map(lambda it: [*it[:3], "image", "boxes"]),
+    num_boxes=st.lists(st.integers(0, 6), min_size=1, max_size=4),
+    format_=st.sampled_from(["XYXY", "XYWH", "CXCYWH"]),
+    ending=st.sampled_from(sorted(ENDINGS)),
+    fuse=st.sampled_from([True, "exact", False]),
+    seed=st.integers(0, 1000),
+)
+def test_crops_by_boxes(geometry, names, num_boxes, format_, ending, fuse, seed):
+    samples = [make_sample(70 + 3 * row, 40 + row, num, seed + row, format_) for row, num in enumerate(num_boxes)]
+    shape = joint_shape(*dict.fromkeys(names), box_format=format_)
+    sanitize = [v2.SanitizeBoundingBoxes(labels_getter="default" if "labels" in names else None)]
+    check(samples, shape, [*geometry, *sanitize, *ENDINGS[ending]], fuse)
 
 
 @pytest.mark.parametrize(

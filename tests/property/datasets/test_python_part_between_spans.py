@@ -20,7 +20,12 @@ def halve_boxes(sample):
     return sample | {"boxes": sample["boxes"].as_subclass(torch.Tensor) / 2}
 
 
+class OwnCrop(v2.RandomIoUCrop):
+    """A subclass could do anything, so it runs as it is."""
+
+
 MIDDLES = {
+    "own iou crop": OwnCrop(),
     "iou crop": v2.RandomIoUCrop(),
     "zoom out": v2.RandomZoomOut(p=0.7),
     "scale jitter": v2.ScaleJitter((60, 60)),
@@ -71,7 +76,7 @@ def made(samples, shape, transform, seed, fuse):
         return f"{type(error).__name__} {error}"
 
 
-@pytest.mark.parametrize("middle", ["iou crop", "photometric"])
+@pytest.mark.parametrize("middle", ["own iou crop", "photometric"])
 def test_what_stands_around_a_python_part_is_fused(middle):
     transform = v2.Compose([*HEADS["crop"], MIDDLES[middle], *TAILS["fixed"], *ENDING])
     plan = plan_sample(joint_shape("image", "mask", "boxes", "labels"), transform, DecodeOptions())

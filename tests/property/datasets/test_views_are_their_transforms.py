@@ -22,6 +22,14 @@ from tests.joint_samples import (
 FLOATS = v2.ToDtype({tv_tensors.Image: torch.float32, "others": None}, scale=True)
 LARGE = [v2.RandomResizedCrop(24), v2.RandomHorizontalFlip(), v2.SanitizeBoundingBoxes(), v2.ToImage(), FLOATS]
 SMALL = [v2.RandomResizedCrop((8, 9), scale=(0.05, 0.2)), v2.SanitizeBoundingBoxes(), v2.ToImage()]
+BY_BOXES = [
+    v2.RandomIoUCrop(),
+    v2.RandomHorizontalFlip(),
+    v2.Resize((20, 30)),
+    v2.SanitizeBoundingBoxes(),
+    v2.ToImage(),
+    FLOATS,
+]
 NAMES = ("image", "mask", "boxes", "points", "labels")
 
 
@@ -29,9 +37,9 @@ NAMES = ("image", "mask", "boxes", "points", "labels")
 def test_every_view_of_every_kind_is_its_transform(fuse):
     samples = [make_sample(60 + row, 50 + 3 * row, row, row) for row in range(5)]
     shape, keys = joint_shape(*NAMES), keys_of(5)
-    transform = hr.Views((v2.Compose(LARGE), 2), (v2.Compose(SMALL), 3))
+    transform = hr.Views((v2.Compose(LARGE), 2), (v2.Compose(SMALL), 3), (v2.Compose(BY_BOXES), 2))
     made = run_program(samples, shape, transform, keys, fuse=fuse).batch
-    for view, transforms in enumerate([LARGE] * 2 + [SMALL] * 3):
+    for view, transforms in enumerate([LARGE] * 2 + [SMALL] * 3 + [BY_BOXES] * 2):
         for found, sample, key in zip(made, samples, view_keys(keys, view), strict=True):
             for place, value in apply_drawn(transforms, torchvision_sample(sample, shape), key).items():
                 assert_same(found[place][view], value, place)

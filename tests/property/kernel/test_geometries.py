@@ -81,6 +81,32 @@ def test_given_boxes_and_flips_replace_the_draws(pool, jpeg):
         np.testing.assert_array_equal(out[row], reference(rgb(jpeg), report.params[row], 30, 30))
 
 
+@pytest.mark.parametrize("resample", [0, 2, 3])
+@pytest.mark.parametrize("source", ["jpeg", "pixels"])
+@pytest.mark.parametrize("size", [(30, 41), (200, 9), (70, 90), (1, 1)])
+def test_a_flip_before_the_resize(pool, jpeg, resample, source, size):
+    """Filters have no symmetry to the last bit: another image than with the flip last."""
+    boxes = np.array([[0, 0, 160, 211], [3, 5, 70, 90], [100, 20, 60, 31], [159, 210, 1, 1]], np.int32)
+    flips = np.array([1, 1, 0, 1], np.uint8)
+    geometry = _native.Geometry(kind="boxes", height=size[0], width=size[1], filter=resample, flip_first=True)
+    image = rgb(jpeg)
+    if source == "jpeg":
+        out, report = run(pool, geometry, [jpeg] * 4, *size, boxes=boxes, flips=flips)
+    else:
+        pixels, out = np.asarray(image), np.zeros((4, *size, 3), np.uint8)
+        heights, widths = sides(image, 4)
+        report = _native.run_pixels(
+            pool, geometry, np.full(4, pixels.ctypes.data, np.uint64), heights, widths, 3 * widths.astype(np.int64),
+            np.zeros(4, np.uint64), out, np.arange(4), boxes=boxes, flips=flips, channels_last=True,
+        )  # fmt: skip
+    assert not report.status.any()
+    np.testing.assert_array_equal(report.params[:, 2:7], np.c_[boxes, flips])
+    for row, (top, left, height, width) in enumerate(boxes.tolist()):
+        crop = image.crop((left, top, left + width, top + height))
+        mirrored = crop.transpose(Image.Transpose.FLIP_LEFT_RIGHT) if flips[row] else crop
+        np.testing.assert_array_equal(out[row], np.asarray(mirrored.resize(size[::-1], resample)))
+
+
 @pytest.mark.parametrize("kind", ["random_crop", "center_crop"])
 def test_a_crop_that_needs_padding_is_left_to_python(pool, jpeg, kind):
     out, report = run(pool, _native.Geometry(kind=kind, height=161, width=10), [jpeg], 161, 10)

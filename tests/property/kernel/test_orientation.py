@@ -112,3 +112,13 @@ def test_xmp_counts_where_exif_says_nothing(photograph, pool):
     np.testing.assert_array_equal(images[0], np.asarray(upright(jpeg)))
     assert images[0].shape == (90, 61, 3)
     del kept
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_headers_say_the_size_upright_where_exif_is_applied(photograph, orientation):
+    jpeg = oriented(photograph, orientation)
+    kept, addresses, sizes = spans([jpeg])
+    image = upright(jpeg)
+    assert _native.probe(addresses, sizes, True)[0][0, :2].tolist() == [image.height, image.width]
+    assert _native.probe(addresses, sizes)[0][0, :2].tolist() == [61, 90]
+    del kept

@@ -177,3 +177,53 @@ def test_a_report_outlives_its_batch():
     assert status.tolist() == [0]
     assert params.tolist() == [[6, 5, 0, 0, 4, 4, 0, 1]]
     assert not status.flags.writeable
+
+
+def crops(**changes):
+    """Arguments of `iou_crops` for two images with three boxes."""
+    usual = {
+        "keys": np.arange(2, dtype=np.uint64),
+        "sizes": np.array([[30, 40], [50, 20]]),
+        "corners": np.array([[0, 0, 20, 20], [5, 5, 30, 30], [0, 0, 20, 50]], np.float32),
+        "starts": np.array([0, 2, 3]),
+        "options": np.array([0.1, 1.0]),
+        "scale": (0.3, 1.0),
+        "ratio": (0.5, 2.0),
+        "trials": 40,
+        "op": 0,
+    }
+    return usual | changes
+
+
+def test_iou_crops_lie_inside_of_their_images():
+    windows, cuts = _native.iou_crops(**crops())
+    assert (windows[:, :2] >= 0).all()
+    assert (windows[:, :2] + windows[:, 2:] <= crops()["sizes"]).all()
+    assert set(cuts.tolist()) <= {1, 2}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"keys": np.zeros((2, 1), np.uint64)}, "keys must have one dimension"),
+        ({"keys": np.zeros(2, np.int64)}, "keys must be a C-contiguous uint64 array"),
+        ({"sizes": np.zeros((2, 2), np.int64)}, "edges of sizes must lie in 1"),
+        ({"sizes": np.full((2, 2), 1 << 25)}, "edges of sizes must lie in 1"),
+        ({"sizes": np.ones((3, 2), np.int64)}, re.escape("sizes must be a C-contiguous int64 array of shape (2, 2)")),
+        ({"corners": np.zeros((3, 4), np.float16)}, "corners must be a C-contiguous array of float32 or float64"),
+        ({"corners": np.zeros((3, 8), np.float32)[:, ::2]}, "corners must be a C-contiguous"),
+        ({"corners": np.zeros(12, np.float32)}, "corners must be a C-contiguous"),
+        ({"starts": np.array([0, 2])}, re.escape("starts must be a C-contiguous int64 array of shape (3,)")),
+        ({"starts": np.array([0, 2, 4])}, "starts must rise from 0 to the number of boxes, 3"),
+        ({"starts": np.array([0, 4, 3])}, "starts must rise"),
+        ({"starts": np.array([1, 2, 3])}, "starts must rise"),
+        ({"options": np.zeros(0)}, "options must have one dimension and an element"),
+        ({"options": np.zeros(2, np.float32)}, "options must be a C-contiguous float64 array"),
+        ({"scale": (0.0, 17.0)}, "scale must lie within -16..16"),
+        ({"scale": (float("nan"), 1.0)}, "scale must lie within"),
+        ({"op": -1}, "op must fit"),
+    ],
+)
+def test_iou_crops_refuses(changes, message):
+    with pytest.raises(ValueError, match=message):
+        _native.iou_crops(**crops(**changes))

@@ -5,13 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torchvision.transforms.functional import _compute_resized_output_size
 
-from headrace.recipes.geometry import CenterCrop, Flip, Geometry, RandomCrop, RandomResizedCrop, Resize
+from headrace.recipes.geometry import CenterCrop, Flip, Geometry, RandomCrop, RandomIoUCrop, RandomResizedCrop, Resize
 
 RESIZE = Resize(height=20, width=0, filter=2)
 EXACT = Resize(height=20, width=30, filter=2)
 CENTER = CenterCrop(height=8, width=9)
 RANDOM = RandomCrop(height=8, width=9, op=1)
 RESIZED_CROP = RandomResizedCrop(height=8, width=9, scale=(0.1, 1), ratio=(0.5, 2), filter=2, op=1)
+IOU_CROP = RandomIoUCrop(scale=(0.3, 1), ratio=(0.5, 2), options=(0.5, 1.0), trials=40, op=3)
 FLIP = Flip(probability=0.5, op=2)
 
 
@@ -35,6 +36,10 @@ def after(*steps):
         (RESIZE, CENTER, FLIP),
         (RESIZE, RANDOM, FLIP),
         (FLIP,),
+        (IOU_CROP,),
+        (IOU_CROP, FLIP),
+        (IOU_CROP, FLIP, EXACT),
+        (IOU_CROP, EXACT, FLIP),
     ],
 )
 def test_one_pass(steps):
@@ -52,6 +57,15 @@ def test_one_pass(steps):
         (RESIZE, RESIZED_CROP),
         (CENTER, RANDOM),
         (RESIZED_CROP, CENTER),
+        (RESIZE, IOU_CROP),
+        (FLIP, IOU_CROP),
+        (CENTER, IOU_CROP),
+        (IOU_CROP, IOU_CROP),
+        (IOU_CROP, RESIZE),
+        (IOU_CROP, CENTER),
+        (IOU_CROP, EXACT, EXACT),
+        (IOU_CROP, EXACT, RANDOM),
+        (IOU_CROP, FLIP, EXACT, FLIP),
     ],
 )
 def test_what_is_not_one_pass_says_why(steps):
@@ -90,3 +104,12 @@ def test_nothing_is_empty():
 def test_size_after_resize_is_torchvisions(height, width, size, cap):
     wanted = _compute_resized_output_size((height, width), [size], max_size=cap or None)
     assert Resize(height=size, width=0, max_size=cap, filter=2).output_size(height, width) == tuple(wanted)
+
+
+def test_where_the_flip_of_a_crop_by_boxes_stands():
+    assert after(IOU_CROP, FLIP, EXACT).flip_first
+    assert not after(IOU_CROP, EXACT, FLIP).flip_first
+    assert after(IOU_CROP, FLIP, EXACT).fixed_size == (20, 30)
+    assert after(IOU_CROP).output_size(7, 9) == (7, 9)
+    assert after(IOU_CROP).needs_boxes
+    assert not after(RESIZED_CROP).needs_boxes

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from headrace.contracts import I32, I64
 from headrace.datasets.batch_run import BatchRun
 from headrace.datasets.image_leaf import ImageLeaf
 from headrace.datasets.joint.leaves import JointLeaves, alive_rows, pure
-from headrace.recipes.joint.rows import move_rows
+from headrace.recipes.joint.cropping import croppings_of
+from headrace.recipes.joint.rows import Redo, move_rows
 from headrace.recipes.span import Span
 from headrace.recipes.tensors import delivered
 
@@ -31,6 +34,11 @@ class JointPrefix:
         self.leaves = leaves
         self.images = images
 
+    def decide(self, batch: BatchRun, columns: Leaves) -> None:
+        """Notes in the batch what decides the crops of its images where these depend on boxes."""
+        found = croppings_of(self.span.geometry, self.leaves.form, columns, batch.context.keys)
+        batch.croppings.update({self.images[place].name: cropping for place, cropping in found.items()})
+
     def run_whole(self, batch: BatchRun, columns: Leaves) -> dict[int, Any] | None:
         """The leaves of a batch that takes one native call an image, as they are delivered; None where it cannot be."""
         if not self.images or any(batch.lacking(leaf.name) for leaf in self.images.values()):
@@ -46,7 +54,7 @@ class JointPrefix:
             found = self._redone(batch, columns, row)
             return None if found is None else {place: delivered(value) for place, value in found.items()}
 
-        return move_rows(self.span, self.leaves.form, made, params, alive_rows(batch), redo, batch.context.allocate)
+        return self._moved(batch, made, params, np.arange(batch.num_rows), redo)
 
     def run_apart(
         self, batch: BatchRun, columns: Leaves, rows: I64, images: Sequence[list[Any]], params: Sequence[I32]
@@ -64,14 +72,31 @@ class JointPrefix:
         made |= dict(zip(self.images, images, strict=True))
         if self.span.steps:
             reports = {place: found[rows] for place, found in zip(self.images, params, strict=True)}
-            alive, numbers = alive_rows(batch)[rows], rows.tolist()
+            numbers = rows.tolist()
 
             def redo(at: int) -> Mapping[int, Any] | None:
                 found = self._redone(batch, columns, numbers[at])
                 return None if found is None else {place: pure(value) for place, value in found.items()}
 
-            made = move_rows(self.span, self.leaves.form, made, reports, alive, redo, batch.context.allocate)
+            made = self._moved(batch, made, reports, rows, redo)
         return [made[place] for place in range(len(made))]
+
+    def _moved(
+        self, batch: BatchRun, leaves: Leaves, params: Mapping[int, I32], rows: I64, redo: Redo
+    ) -> dict[int, Any]:
+        """The leaves of some rows after what the kernel did to their images."""
+        cropping = batch.croppings.get(self.leaves.main)
+        return move_rows(
+            self.span,
+            self.leaves.form,
+            leaves,
+            params,
+            alive_rows(batch)[rows],
+            redo,
+            batch.context.allocate,
+            usual=None if cropping is None else cropping.found[rows],
+            cropped=None if cropping is None else cropping.cropped[rows],
+        )
 
     def _redone(self, batch: BatchRun, columns: Leaves, row: int) -> dict[int, Any] | None:
         """The leaves that torchvision makes of a row; None where it raises, which is noted."""

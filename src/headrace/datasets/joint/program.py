@@ -50,6 +50,7 @@ class JointProgram:
             values: All leaves that are no images, decoded; None in the place of images.
         """
         columns = self.leaves.columns(values)
+        self.prefix.decide(batch, columns)
         made = self._run_whole(batch, columns)
         samples = self._run_apart(batch, columns) if made is None else []
         if batch.num_rows and len(batch.faults.errors) == batch.num_rows:

@@ -14,8 +14,10 @@ from headrace.datasets.batch_run import BatchRun
 from headrace.datasets.image_leaf import ImageLeaf
 from headrace.datasets.joint.leaves import JointLeaves, pure
 from headrace.recipes.joint import SampleForm
+from headrace.recipes.joint.cropping import Cropping, croppings_of
 from headrace.recipes.joint.members import size_of
 from headrace.recipes.joint.rows import move_rows
+from headrace.recipes.row_draws import RowDraws
 from headrace.recipes.rows import Settled
 from headrace.recipes.span import Span
 from headrace.recipes.tensors import delivered
@@ -87,16 +89,35 @@ class JointSuffix:
             return self._redone(batch, columns, at, int(rows[at]))
 
         found = found_form(self.leaves.form, columns, alive)
-        kernel = None if found is None else self._by_kernel(batch, columns, rows, alive)
-        if kernel is None or found is None:
+        if found is None:
             return self._one_by_one(columns, alive, redo)
-        images, params = kernel
         form, usual = found
         made = {place: [pure(value) for value in column] for place, column in columns.items()}
-        return move_rows(self.span, form, made | images, params, alive, redo, batch.context.allocate, usual=usual)
+        croppings = croppings_of(self.span.geometry, form, made, batch.context.keys[rows])
+        kernel = self._by_kernel(batch, columns, rows, alive, croppings)
+        if kernel is None:
+            return self._one_by_one(columns, alive, redo)
+        images, params = kernel
+        cropping = croppings.get(form.images[0])
+        return move_rows(
+            self.span,
+            form,
+            made | images,
+            params,
+            alive,
+            redo,
+            batch.context.allocate,
+            usual=usual if cropping is None else usual & cropping.found,
+            cropped=None if cropping is None else cropping.cropped,
+        )
 
     def _by_kernel(
-        self, batch: BatchRun, columns: Mapping[int, Any], rows: I64, alive: Bools
+        self,
+        batch: BatchRun,
+        columns: Mapping[int, Any],
+        rows: I64,
+        alive: Bools,
+        croppings: Mapping[int, Cropping],
     ) -> tuple[dict[int, Any], dict[int, I32]] | None:
         """Images and what the kernel reports of them, by place; None where it cannot do all of them in one size."""
         images, params = dict[int, Any](), dict[int, I32]()
@@ -105,10 +126,8 @@ class JointSuffix:
                 value if good else Fault(row=at, error=LookupError(leaf.name))
                 for at, (value, good) in enumerate(zip(columns[place], alive.tolist(), strict=True))
             ]
-            program = leaf.program
-            made = program.suffix.run_pixels(
-                values, batch.context.keys[rows], batch.context.allocate, channels_last=program.channels_last
-            )
+            program, draws = leaf.program, RowDraws(batch.context.keys[rows], croppings.get(place))
+            made = program.suffix.run_pixels(values, draws, batch.context.allocate, channels_last=program.channels_last)
             if made is None or made.params is None:
                 return None
             images[place], params[place] = made.values, made.params

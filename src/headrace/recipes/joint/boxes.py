@@ -15,7 +15,8 @@ import numpy as np
 import torch
 
 from headrace.contracts import I64
-from headrace.recipes.geometry import CenterCrop, Flip, RandomCrop, RandomResizedCrop, Resize
+from headrace.recipes.geometry import CenterCrop, Flip, RandomCrop, RandomIoUCrop, RandomResizedCrop, Resize
+from headrace.recipes.iou_crop import centers_within
 from headrace.recipes.joint.placement import Placement
 from headrace.recipes.joint.steps import ClampBoxes, Convert, MemberStep, Retype, Sanitize, SetClamping
 
@@ -84,6 +85,8 @@ def place(boxes: Boxes, step: MemberStep, placement: Placement) -> None:
         case RandomResizedCrop():
             crop(boxes, placement.crops)
             resize(boxes, placement.resized)
+        case RandomIoUCrop():
+            crop_to_some(boxes, placement)
         case Resize():
             resize(boxes, placement.resized)
         case CenterCrop():
@@ -112,6 +115,20 @@ def crop_where_larger(boxes: Boxes, windows: I64) -> None:
     before = boxes.values
     crop(boxes, windows)
     boxes.values = torch.where(same[boxes.rows][:, None], before, boxes.values)
+
+
+def crop_to_some(boxes: Boxes, placement: Placement) -> None:
+    """`RandomIoUCrop` empties the boxes whose centre is outside, so that sanitising takes them out."""
+    windows = torch.from_numpy(np.ascontiguousarray(placement.crops))[boxes.rows]
+    within = centers_within(convert(boxes.values, boxes.format, "XYXY"), windows.unbind(dim=1))
+    before = boxes.values
+    crop(boxes, placement.crops)
+    cropped = boxes.values.masked_fill(~within[:, None], 0)
+    boxes.values = (
+        cropped
+        if placement.cropped is None
+        else torch.where(torch.from_numpy(placement.cropped)[boxes.rows][:, None], cropped, before)
+    )
 
 
 def resize(boxes: Boxes, sizes: I64) -> None:

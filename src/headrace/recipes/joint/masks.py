@@ -45,6 +45,7 @@ def move_alike(masks: Sequence[torch.Tensor], placement: Placement, allocate: Al
         np.ascontiguousarray(placement.windows),
         placement.flips.astype(np.uint8),
         moved,
+        placement.flip_first,
     )
     return torch.from_numpy(moved)
 
@@ -55,7 +56,7 @@ def move_mask(mask: npt.NDArray[np.generic], placement: Placement, row: int) -> 
     down = sources(int(crop[2]), int(resized[0]))[window[0] : window[0] + window[2]] + crop[0]
     across = sources(int(crop[3]), int(resized[1]))[window[1] : window[1] + window[3]] + crop[1]
     if placement.flips[row]:
-        across = across[::-1]
+        across = 2 * crop[1] + crop[3] - 1 - across if placement.flip_first else across[::-1]
     moved: npt.NDArray[np.generic] = mask[down][:, across]
     return moved
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from headrace.contracts import I64, Bools
-from headrace.recipes.geometry import CenterCrop, Flip, RandomCrop, RandomResizedCrop, Resize
+from headrace.recipes.geometry import CenterCrop, Flip, RandomCrop, RandomIoUCrop, RandomResizedCrop, Resize
 from headrace.recipes.joint.placement import Placement
 from headrace.recipes.joint.steps import ClampPoints, MemberStep, Retype
 
@@ -51,6 +51,8 @@ def move_points(points: Points, steps: Iterable[MemberStep], placement: Placemen
                 resize(points, placement.resized)
             case Resize():
                 resize(points, placement.resized)
+            case RandomIoUCrop():
+                crop(points, placement.crops)
             case CenterCrop() | RandomCrop():
                 crop(points, placement.windows)
             case Flip():

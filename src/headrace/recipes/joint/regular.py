@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from headrace.contracts import I32, Bools
-from headrace.recipes.geometry import RandomCrop, RandomResizedCrop
+from headrace.recipes.geometry import RandomCrop, RandomIoUCrop, RandomResizedCrop
 from headrace.recipes.joint.placement import Placement
 from headrace.recipes.joint.sample_form import Member, SampleForm
 from headrace.recipes.joint.steps import Sanitize
@@ -41,7 +41,7 @@ def regular_rows(
     """
     first = params[0]
     regular = done_by_kernel(first)
-    sized = isinstance(span.geometry.crop, (RandomCrop, RandomResizedCrop))
+    sized = isinstance(span.geometry.crop, (RandomCrop, RandomIoUCrop, RandomResizedCrop))
     for other in params[1:]:
         regular &= done_by_kernel(other)
         if sized:

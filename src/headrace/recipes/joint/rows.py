@@ -29,6 +29,7 @@ def move_rows(
     allocate: Allocate,
     *,
     usual: Bools | None = None,
+    cropped: Bools | None = None,
 ) -> dict[int, Any]:
     """Does what a span did to the images of a batch to everything else in it.
 
@@ -41,11 +42,12 @@ def move_rows(
         redo: Makes one row anew, from its images as they were before the span.
         allocate: Where the memory of masks comes from.
         usual: False for rows that only torchvision can do, shape (rows,).
+        cropped: `Placement.cropped` of the rows.
 
     Returns:
         The leaves by place. Rows that are not alive keep what they had.
     """
-    placement = placement_of(span.geometry, params[form.images[0]])
+    placement = placement_of(span.geometry, params[form.images[0]], cropped)
     regular = alive & regular_rows(span, form, leaves, list(params.values()), placement)
     regular &= True if usual is None else usual
     rows = np.flatnonzero(regular)

@@ -57,7 +57,13 @@ def test_a_table_of_types_is_read_for_the_kinds_that_there_are():
         ([v1.Resize(8), v2.ToImage()], 0, "v1"),
         ([v2.ToImage(), v2.ToPureTensor(), v2.CenterCrop(8)], 2, "pure tensors"),
         ([v2.ToImage(), v2.ToDtype({**TABLE, "others": None}), v2.Resize(8)], 2, "8-bit|types were changed"),
-        ([v2.RandomIoUCrop()], 0, "not a transform"),
+        ([v2.RandomZoomOut()], 0, "not a transform"),
+        ([v2.RandomIoUCrop(0.5, 1.5)], 0, "within 0 and 1"),
+        ([v2.RandomIoUCrop(sampler_options=[])], 0, "must not be empty"),
+        ([v2.Resize(8), v2.RandomIoUCrop(), v2.ColorJitter()], 1, "resized before"),
+        ([v2.ClampBoundingBoxes(), v2.RandomIoUCrop(), v2.ColorJitter()], 1, "changed before"),
+        ([v2.RandomIoUCrop(), v2.Resize(8), v2.ColorJitter()], 1, "shorter edge"),
+        ([v2.RandomIoUCrop(), v2.RandomCrop(8), v2.ColorJitter()], 1, "second crop"),
     ],
 )
 def test_what_is_not_fused_has_its_reason(ops, number, words):

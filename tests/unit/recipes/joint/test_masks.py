@@ -9,7 +9,7 @@ from torchvision import tv_tensors
 from torchvision.transforms.v2 import functional
 
 from headrace import _native
-from headrace.recipes.geometry import Flip, Geometry, RandomResizedCrop
+from headrace.recipes.geometry import Flip, Geometry, RandomIoUCrop, RandomResizedCrop, Resize
 from headrace.recipes.joint.masks import move_mask, move_masks, sources
 from headrace.recipes.joint.placement import placement_of
 from tests.encoded_images import allocate
@@ -42,6 +42,23 @@ def test_masks_of_every_type_are_cropped_resized_and_mirrored(dtype, flip):
         expected = functional.horizontal_flip(expected) if flip else expected
         assert found.dtype is dtype
         assert torch.equal(found, expected.as_subclass(torch.Tensor))
+
+
+@pytest.mark.parametrize("size", [(23, 31), (20, 30), (90, 7)])
+def test_masks_are_mirrored_before_they_are_resized(size):
+    """Nearest neighbours have no symmetry."""
+    rng = np.random.default_rng(0)
+    masks = [torch.from_numpy(rng.integers(0, 100, (30, 40), np.uint8)) for _ in range(2)]
+    params = np.array([[30, 40, 3, 5, 20, 30, 1, 1], [30, 40, 0, 0, 30, 40, 0, 1]], np.int32)
+    geometry = Geometry(crop=RandomIoUCrop(scale=(0.3, 1), ratio=(0.5, 2), options=(0.5,), trials=40, op=0))
+    for step in (Flip(probability=0.5, op=1), Resize(height=size[0], width=size[1], filter=2)):
+        geometry = geometry.then(step)
+    placement = placement_of(geometry, params)
+    for row, (found, mask) in enumerate(zip(move_masks(masks, placement, allocate), masks, strict=True)):
+        assert np.array_equal(found.numpy(), move_mask(mask.numpy(), placement, row))
+        expected = functional.crop(tv_tensors.Mask(mask), *params[row, 2:6].tolist())
+        expected = functional.horizontal_flip(expected) if params[row, 6] else expected
+        assert torch.equal(found, functional.resize(expected, list(size)).as_subclass(torch.Tensor))
 
 
 def test_masks_that_come_out_at_different_sizes_are_a_list():
