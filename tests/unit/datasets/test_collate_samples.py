@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch.utils.data._utils.collate import default_collate, default_collate_fn_map
 
-from headrace.datasets.collate_rules import Rules, parse_rules
-from headrace.datasets.collate_samples import collate_samples
+from headrace.datasets.collate_rules import STACK, Rules, parse_rules
+from headrace.datasets.collate_samples import MOST_PARTS, collate_field, collate_samples, parts_of
 from headrace.datasets.padding import Pad
 from headrace.errors import CollateError, OptionError
 
@@ -173,3 +173,32 @@ def test_integers_that_no_type_holds_are_refused_as_in_torch_and_never_become_fl
     with pytest.raises(CollateError, match="int"):
         collated([{"id": number} for number in numbers])
     assert collated([-(2**63), 2**63 - 1]).tolist() == [-(2**63), 2**63 - 1]
+
+
+def nested(width, depth, leaf):
+    return leaf if depth == 0 else [nested(width, depth - 1, leaf) for _ in range(width)]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [[0.5] * (MOST_PARTS + 1), nested(257, 2, 1), nested(41, 3, "x"), nested(257, 2, []), {"a": {"b": [1] * 70_000}}],
+    ids=["flat", "nested", "texts", "empty lists", "dicts"],
+)
+def test_a_strangers_value_of_too_many_parts_is_refused_and_the_way_around_it_named(value):
+    with pytest.raises(
+        CollateError, match=r"too many parts.*field=notes.*at most 65536.*collate=\{'notes': \"list\"\}"
+    ):
+        collate_field([value, value], STACK, ("notes",), np.empty, one_kind=True)
+    assert collate_field([value, value], "list", ("notes",), np.empty, one_kind=True) == [value, value]
+
+
+def test_as_many_parts_as_may_be_become_what_torch_makes_of_them():
+    value = nested(256, 2, 7)
+    batch = collate_field([value, value], STACK, ("notes",), np.empty, one_kind=True)
+    assert torch.equal(batch[255][255], default_collate([7, 7]))
+    assert parts_of(value, MOST_PARTS) == MOST_PARTS
+
+
+def test_values_of_a_users_own_dataset_have_as_many_parts_as_he_likes():
+    value = [1] * (MOST_PARTS + 1)
+    assert len(collate_field([value, value], STACK, ("notes",), np.empty)) == MOST_PARTS + 1
