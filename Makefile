@@ -109,6 +109,16 @@ bench: native $(BENCH_READY) ## All loaders side by side; writes benchmarks/resu
 fuzz: $(READY) ## Fuzzes the native parsers and decoders under sanitisers, with coverage (RUNS, TARGETS, CHUNK_S, WITH)
 	@PATH="$(BIN):$$PATH" CHUNK_S="$(CHUNK_S)" WITH="$(WITH)" native/fuzz/run.sh $(or $(RUNS),1000000) $(TARGETS)
 
+.PHONY: tsan
+tsan: $(READY) ## The native pool and kernel, used by several threads at once, under the thread sanitiser (RUNS rounds)
+	@mkdir -p build/tsan
+	@PATH="$(BIN):$$PATH" cmake -S . -B build/tsan -G Ninja -DCMAKE_BUILD_TYPE=Debug -DHEADRACE_CHECKS=ON \
+	    -DHEADRACE_SANITIZE=thread > build/tsan/configure.log 2>&1 || { cat build/tsan/configure.log; exit 1; }
+	@PATH="$(BIN):$$PATH" cmake --build build/tsan --target threads_check
+	@$(PYTHON) native/fuzz/make_corpus.py build/tsan/seeds > /dev/null
+	@for image in baseline-420 progressive-444 restarts oriented-6; do \
+	    build/tsan/threads_check build/tsan/seeds/jpeg/$$image $(or $(RUNS),100) || exit 1; done
+
 .PHONY: clean
 clean: ## Removes what was built; keeps .venv and data/
 	rm -rf build dist wheelhouse .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -231,10 +231,20 @@ def main() -> None:
         + bytes([kind % 4])
         for kind in range(9)
     ]
+    # The ranges of cached_fuzz.cpp: within the file, beyond its end, far beyond, of no file, of a file that is cut.
+    ranges = [
+        (0, 0, 40, 9, 60, 30, 0, 0),
+        (0, 0, 40, 9, 255, 63, 0, 0),
+        (1, 3, 0, 0, 128, 9, 0, 0),
+        (2, 0, 0, 0, 128, 9, 0, 0),
+    ]
+    ranges += [(0, 0, 0, 0, 128, 0, 1, cut) for cut in (0, 100, 250)]
+    cached = [bytes(one) + choices[number] for number, one in enumerate(ranges)]
     seeds = {
         "tar": (tars(), [b""]),
         "jpeg": (jpegs(), choices),
         "views": (jpegs(), views),
+        "cached": (jpegs(), cached),
         "png": (png_rows(), [b""]),
         "masks": (masks(), [b""]),
         "index": (indexes(), [b""]),

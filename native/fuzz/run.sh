@@ -74,7 +74,7 @@ inputs() { # inputs TARGET: the folders that hold its inputs, the one that new o
 
 dictionary() { # dictionary TARGET: the option that names its words, where it has some
     case $1 in
-    jpeg | views) echo "-dict=$root/native/fuzz/jpeg.dict" ;;
+    jpeg | views | cached) echo "-dict=$root/native/fuzz/jpeg.dict" ;;
     tar) echo "-dict=$root/native/fuzz/tar.dict" ;;
     esac
 }
@@ -82,6 +82,7 @@ dictionary() { # dictionary TARGET: the option that names its words, where it ha
 parts() { # parts TARGET: the folders of native/ that it is about
     case $1 in
     jpeg | views) echo jpeg kernel resample ;;
+    cached) echo io/cached_ranges.cpp kernel/encoded.cpp ;;
     masks) echo resample/masks.cpp ;;
     index) echo tar/locate.cpp io/plan.cpp io/pread.cpp ;;
     *) echo "$1" ;;

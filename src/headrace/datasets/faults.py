@@ -11,7 +11,15 @@ import numpy as np
 from headrace.contracts import Bools
 from headrace.datasets.context import BatchContext
 from headrace.datasets.good_rows import source_of
-from headrace.errors import CollateError, HeadraceError, MissingFieldError, SampleError, ShardError, TransformError
+from headrace.errors import (
+    CollateError,
+    HeadraceError,
+    MissingFieldError,
+    SampleError,
+    ShardChangedError,
+    ShardError,
+    TransformError,
+)
 
 
 class RowFaults:
@@ -93,7 +101,11 @@ class RowFaults:
         return good
 
     def _named(self, row: int, context: BatchContext) -> Exception:
-        error, name = self.errors[row], context.names()[row]
+        error = self.errors[row]
+        try:
+            name = context.names()[row]
+        except ShardChangedError as changed:
+            raise changed from error
         if isinstance(error, HeadraceError):
             if isinstance(error, SampleError) and error.remedy is None:
                 error.remedy = 'Mend the sample; on_error="skip" leaves such samples out'

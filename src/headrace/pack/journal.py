@@ -28,11 +28,19 @@ class Finished:
     size_bytes: int
     md5: str
     """md5 of the file, in hexadecimal: the one that the dataset index publishes."""
+    headers: str | None = None
+    """Hash of some of its header blocks, which the dataset index holds too."""
 
     @classmethod
     def of(cls, info: ShardInfo) -> Self:
         """The entry of a shard that was just written."""
-        return cls(shard=info.name, num_samples=info.num_samples, size_bytes=info.size_bytes, md5=str(info.md5))
+        return cls(
+            shard=info.name,
+            num_samples=info.num_samples,
+            size_bytes=info.size_bytes,
+            md5=str(info.md5),
+            headers=info.headers,
+        )
 
     def info(self, folder: Path) -> ShardInfo:
         """The same as the dataset index has it."""
@@ -42,6 +50,7 @@ class Finished:
             num_samples=self.num_samples,
             size_bytes=self.size_bytes,
             md5=self.md5,
+            headers=self.headers,
         )
 
 

@@ -19,7 +19,7 @@ from headrace._base.os_errors import from_os_error
 from headrace.contracts import I64, U8, U64
 from headrace.errors import IndexFormatError, SourceError, StorageError
 from headrace.shards.arrays_file import encode_arrays, read_arrays
-from headrace.shards.dataset_json import EXTRA, FIELDS, parse_document
+from headrace.shards.dataset_json import EXTRA, FIELDS, HEADERS, parse_document
 from headrace.shards.faults import text_of
 from headrace.shards.shard_info import ShardInfo
 from headrace.shards.table import starts_of
@@ -27,7 +27,9 @@ from headrace.shards.urls import INDEX_NAME
 
 LARGE_BYTES = 1 << 20
 """From this size on parsing the JSON takes longer than the rest of the start."""
-FORMAT = "headrace-catalog-1"
+FORMAT = "headrace-catalog-2"
+TEXTS = 3
+"""Texts of a shard."""
 COLUMNS = {"text_starts": "U64", "samples": "I64", "sizes": "I64", "texts": "U8"}
 
 
@@ -58,22 +60,24 @@ class ShardList(Sequence[ShardInfo]):
 
     def info(self, shard: int) -> ShardInfo:
         """One shard by its number, from 0."""
-        url, md5 = self.text(2 * shard), self.text(2 * shard + 1)
+        url, md5, headers = (self.text(TEXTS * shard + part) for part in range(TEXTS))
         return ShardInfo(
             url=os.path.join(self.folder, url),
             name=os.path.basename(url),
             num_samples=int(self.samples[shard]),
             size_bytes=int(self.sizes[shard]),
             md5=md5 or None,
+            headers=headers or None,
         )
 
     def text(self, number: int) -> str:
-        """One of the texts: url and md5 of the first shard, of the second, ..."""
+        """One of the texts: url, md5 and hash of headers of the first shard, of the second, ..."""
         return text_of(self.texts[int(self.text_starts[number]) : int(self.text_starts[number + 1])].tobytes())
 
     def select(self, positions: I64) -> ShardList:
         """The list of some of the shards."""
-        texts = [self.text(2 * int(p) + part).encode("utf-8", "surrogateescape") for p in positions for part in (0, 1)]
+        numbers = [TEXTS * int(position) + part for position in positions for part in range(TEXTS)]
+        texts = [self.text(number).encode("utf-8", "surrogateescape") for number in numbers]
         return ShardList(
             folder=self.folder,
             texts=np.frombuffer(b"".join(texts), dtype=np.uint8),
@@ -101,7 +105,7 @@ def catalog_beside(names: Sequence[str]) -> Catalog | None:
         return None
     catalog = open_catalog(path)
     shards = catalog.shards
-    rows = {os.path.join(folder, shards.text(2 * row)): row for row in range(len(shards))}
+    rows = {os.path.join(folder, shards.text(TEXTS * row)): row for row in range(len(shards))}
     positions = [rows.get(name) for name in names]
     if None in positions:
         return None
@@ -142,7 +146,11 @@ def open_catalog(path: str | os.PathLike[str]) -> Catalog:
 def catalog_of(document: Mapping[str, Any], folder: str) -> Catalog:
     """The columns of a parsed index.json."""
     entries = document["shardlist"]
-    texts = [str(text).encode() for entry in entries for text in (entry["url"], entry.get("md5sum") or "")]
+    texts = [
+        str(text).encode()
+        for entry in entries
+        for text in (entry["url"], entry.get("md5sum") or "", entry.get(HEADERS) or "")
+    ]
     shards = ShardList(
         folder=folder,
         texts=np.frombuffer(b"".join(texts), dtype=np.uint8),
@@ -178,8 +186,8 @@ def encode_catalog(catalog: Catalog) -> bytes:
 
 
 def compiled_catalog(path: str, folder: str, json_bytes: int) -> Catalog:
-    """A compiled index.json. Its columns are smaller than the text. Raises `IndexFormatError` or `OSError`."""
-    columns, metadata = read_arrays(path, COLUMNS, lambda _: json_bytes)
+    """A compiled index.json. Its columns take less than twice its text. Raises `IndexFormatError` or `OSError`."""
+    columns, metadata = read_arrays(path, COLUMNS, lambda _: 2 * json_bytes)
     if metadata.get("format") != FORMAT:
         raise IndexFormatError("a file is no compiled dataset index", path=path)
     facts = json.loads(metadata["facts"])

@@ -20,6 +20,8 @@ FIELDS = "headrace_fields"
 """Names of all fields, in the order of their first use."""
 EXTRA = "headrace"
 """Facts of whoever packed the dataset (class names, label order, ...)."""
+HEADERS = "headrace_headers"
+"""In an entry: hash of some header blocks of the shard."""
 
 
 def dataset_document(
@@ -46,6 +48,8 @@ def shard_entry(shard: ShardInfo, folder: str) -> dict[str, Any]:
     }
     if shard.md5 is not None:
         entry["md5sum"] = shard.md5
+    if shard.headers is not None:
+        entry[HEADERS] = shard.headers
     return entry
 
 
@@ -99,8 +103,14 @@ def is_entry(entry: Any) -> bool:
         and is_url(entry.get("url"))
         and is_count(entry.get("nsamples"))
         and (entry.get("filesize") is None or is_count(entry["filesize"]))
-        and (entry.get("md5sum") is None or (isinstance(entry["md5sum"], str) and entry["md5sum"].isascii()))
+        and is_checksum(entry.get("md5sum"))
+        and is_checksum(entry.get(HEADERS))
     )
+
+
+def is_checksum(value: Any) -> bool:
+    """Whether a value can be a checksum, or None."""
+    return value is None or (isinstance(value, str) and value.isascii())
 
 
 def is_url(value: Any) -> bool:

@@ -43,6 +43,7 @@ def summarise(shard: str, *, on_error: OnError) -> IndexSummary:
         num_samples=index.num_samples,
         size_bytes=index.size_bytes,
         md5=index.md5,
+        headers=index.headers,
     )
     return IndexSummary(info=info, fields=index.fields, faults=index.faults)
 
@@ -55,6 +56,7 @@ def info_of(shard: str, head: IndexHead) -> ShardInfo:
         num_samples=head.num_samples,
         size_bytes=head.stamp.size_bytes,
         md5=head.md5,
+        headers=head.stamp.headers,
     )
 
 

@@ -42,6 +42,8 @@ class ShardIndex:
     md5: str | None = None
     """md5 of the shard, where whoever wrote it left it in the index."""
     num_archives: int = field(default=1)
+    headers: str | None = None
+    """Hash of some of its header blocks; None of a shard with faults."""
 
     @classmethod
     def open(
@@ -81,7 +83,14 @@ class ShardIndex:
                 table, head = read_index(file)
                 if is_fresh(head.stamp, fd, shard, table.offsets):
                     size = head.stamp.size_bytes
-                    return cls(path=shard, size_bytes=size, table=table, md5=head.md5, num_archives=head.num_archives)
+                    return cls(
+                        path=shard,
+                        size_bytes=size,
+                        table=table,
+                        md5=head.md5,
+                        num_archives=head.num_archives,
+                        headers=head.stamp.headers,
+                    )
         return None
 
     @classmethod
@@ -103,14 +112,21 @@ class ShardIndex:
         after = os.fstat(fd)
         if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
             raise ShardChangedError("a shard changed while it was scanned", shard=shard, retryable=True)
+        headers = None
         if not scan.faults:
             stamp = stamp_of(fd, shard, table.offsets)
             head = IndexHead(
                 stamp=stamp, fields=table.fields, num_samples=table.num_samples, num_archives=scan.num_archives
             )
+            headers = stamp.headers
             save_index(shard, before, encode_index(table, head))
         return cls(
-            path=shard, size_bytes=before.st_size, table=table, faults=scan.faults, num_archives=scan.num_archives
+            path=shard,
+            size_bytes=before.st_size,
+            table=table,
+            faults=scan.faults,
+            num_archives=scan.num_archives,
+            headers=headers,
         )
 
     @property

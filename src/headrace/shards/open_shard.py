@@ -9,7 +9,9 @@ from typing import Self, TypeAlias
 from headrace import _native
 from headrace._base.os_errors import from_os_error
 from headrace.contracts import I64, OnError
+from headrace.errors import HeadraceError
 from headrace.shards.index import ShardIndex
+from headrace.shards.stamp import headers_hash
 
 Entry: TypeAlias = tuple[str, ...]
 """Field names of one entry, in order of preference (`("jpg", "jpeg", "png")`)."""
@@ -21,6 +23,7 @@ class OpenShard:
     def __init__(self, fd: int, index: ShardIndex) -> None:
         self.fd = fd
         self.index = index
+        self.facts = changing_facts(fd)
         self.known: dict[tuple[Entry, ...], _native.ShardFields] = {}
         self.finalizer = weakref.finalize(self, os.close, fd)
 
@@ -53,6 +56,28 @@ class OpenShard:
         """Keys of some samples."""
         return self.index.keys(samples)
 
+    def has_changed(self) -> bool:
+        """Whether somebody has written to the shard, or cut it, since it was opened.
+
+        Another time alone says nothing: scratch file systems are kept by touching files. Then headers are compared.
+        """
+        facts = changing_facts(self.fd)
+        if facts == self.facts:
+            return False
+        known = self.index.headers
+        if facts[0] != self.facts[0] or known is None:
+            return True
+        try:
+            return headers_hash(self.fd, self.index.path, facts[0], self.index.table.offsets) != known
+        except HeadraceError:
+            return True
+
     def close(self) -> None:
         """Closes the descriptor. Idempotent."""
         self.finalizer()
+
+
+def changing_facts(fd: int) -> tuple[int, int]:
+    """Size and time of the last change of an open file. Another file in its place leaves the open one as it is."""
+    facts = os.fstat(fd)
+    return facts.st_size, facts.st_mtime_ns

@@ -157,12 +157,21 @@ class OpenShards:
 def change_of(index: ShardIndex, info: ShardInfo) -> ShardChangedError | None:
     """The error of a shard that is another one than the dataset index lists, None where it is the same.
 
-    The number of samples alone would not tell: shards that are cut by number all hold the same one.
+    The number of samples alone would not tell: shards that are cut by number all hold the same one. Nor would the size
+    where samples are of equal size. Headers hold names, sizes and times of members, and are
+    read at each opening anyway.
     """
+    what: str
+    got: object
+    listed: object
     if index.num_samples != info.num_samples:
         what, got, listed = "holds another number of samples", index.num_samples, info.num_samples
     elif index.size_bytes != info.size_bytes:
         what, got, listed = "has another size in bytes", index.size_bytes, info.size_bytes
+    elif differ(index.md5, info.md5):
+        what, got, listed = "has another checksum", index.md5, info.md5
+    elif differ(index.headers, info.headers):
+        what, got, listed = "holds other members", "headers of other members", "those that it held"
     else:
         return None
     return ShardChangedError(
@@ -172,6 +181,11 @@ def change_of(index: ShardIndex, info: ShardInfo) -> ShardChangedError | None:
         remedy="Index the dataset anew (`headrace index`) and open it again, or restore the shard",
         shard=info.url,
     )
+
+
+def differ(found: str | None, listed: str | None) -> bool:
+    """Whether two facts are known and not the same."""
+    return found is not None and listed is not None and found != listed
 
 
 ALL_SHARDS: weakref.WeakSet[OpenShards] = weakref.WeakSet()

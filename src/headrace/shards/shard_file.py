@@ -156,7 +156,9 @@ class ShardFile:
             self.output.flush()
             size = self.output.position
             digest = self.md5.finish(size)
-            index = self.encoded_index(size, digest) if self.write_index else None
+            table = self.table()
+            headers = headers_hash(self.file.fd, self.path, size, table.offsets)
+            index = encoded_index(table, size, headers, digest) if self.write_index else None
         except OSError as error:
             self.discard()
             raise from_os_error(error, "a shard cannot be written", self.path) from error
@@ -167,7 +169,9 @@ class ShardFile:
         if index is not None:
             write_atomic(self.path + SUFFIX, index)
         name = os.path.basename(self.path)
-        self.info = ShardInfo(url=self.path, name=name, num_samples=self.num_samples, size_bytes=size, md5=digest)
+        self.info = ShardInfo(
+            url=self.path, name=name, num_samples=self.num_samples, size_bytes=size, md5=digest, headers=headers
+        )
         return self.info
 
     def discard(self) -> None:
@@ -175,10 +179,10 @@ class ShardFile:
         self.md5.abandon()
         self.file.discard()
 
-    def encoded_index(self, size: int, digest: str) -> bytes:
-        """The index of the finished shard; no time or place in it, so that the same input gives the same bytes."""
+    def table(self) -> IndexTable:
+        """Where the members of the finished shard lie."""
         keys = [key.encode() for key in self.keys]
-        table = IndexTable(
+        return IndexTable(
             sample_starts=starts_of(np.array(self.num_members, dtype=np.int64)).astype(np.uint32),
             offsets=np.array(self.offsets, dtype=np.uint64),
             sizes=np.array(self.sizes, dtype=np.uint64),
@@ -187,9 +191,6 @@ class ShardFile:
             key_starts=starts_of(np.array([len(key) for key in keys], dtype=np.int64)).astype(np.uint64),
             fields=tuple(self.field_numbers),
         )
-        stamp = Stamp(size_bytes=size, headers=headers_hash(self.file.fd, self.path, size, table.offsets))
-        head = IndexHead(stamp=stamp, fields=table.fields, num_samples=table.num_samples, md5=digest)
-        return encode_index(table, head)
 
     def __enter__(self) -> Self:
         return self
@@ -201,6 +202,12 @@ class ShardFile:
             self.commit()
         else:
             self.discard()
+
+
+def encoded_index(table: IndexTable, size: int, headers: str, digest: str) -> bytes:
+    """The index of a finished shard; no time or place in it, so that the same input gives the same bytes."""
+    stamp = Stamp(size_bytes=size, headers=headers)
+    return encode_index(table, IndexHead(stamp=stamp, fields=table.fields, num_samples=table.num_samples, md5=digest))
 
 
 def num_bytes(value: FieldBytes) -> int:

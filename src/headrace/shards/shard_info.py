@@ -18,3 +18,5 @@ class ShardInfo:
     """Size of the shard in bytes."""
     md5: str | None = None
     """md5 of the shard in hexadecimal, where it is known."""
+    headers: str | None = None
+    """Hash of some of its header blocks (see `shards/stamp.py`), where it is known."""

@@ -120,14 +120,21 @@ class ShardSet:
             self.shards.release([shard])
 
     def names(self, ids: I64) -> list[SampleName]:
-        """Shard and key of each of these samples."""
+        """Shard and key of each of these samples; asked for where one is broken, among others.
+
+        Raises:
+            ShardChangedError: A shard was written to while it was open: neither names nor contents are the index's.
+        """
         shards, places, samples = self.place(ids)
         names: list[SampleName | None] = [None] * len(ids)
         for number, shard in enumerate(shards):
             rows, url = np.flatnonzero(places == number), self.dataset.shards[shard].url
             self.shards.reserve([shard])
             try:
-                keys = self.shards.get(shard).keys(samples[rows])
+                opened = self.shards.get(shard)
+                if opened.has_changed():
+                    raise written_to(url)
+                keys = opened.keys(samples[rows])
             finally:
                 self.shards.release([shard])
             for row, key in zip(rows.tolist(), keys, strict=True):
@@ -160,6 +167,16 @@ class ShardSet:
                 raise
             faults.update(dict.fromkeys(np.flatnonzero(places == number).tolist(), error))
             return None
+
+
+def written_to(url: str) -> ShardChangedError:
+    """The error of a shard that changes under its readers."""
+    return ShardChangedError(
+        "a shard was written to, or cut, while it was open",
+        remedy="Restore it, or index the dataset anew (`headrace index`) and open it again. To replace a shard, "
+        "write the new one under another name and rename it",
+        shard=url,
+    )
 
 
 def take_out_lost(opened: list[OpenShard | None], places: I32, samples: I64, faults: dict[int, HeadraceError]) -> None:

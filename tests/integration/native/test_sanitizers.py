@@ -21,6 +21,7 @@ FUZZ = ROOT / "native" / "fuzz"
 # Of 500 cases, on x86-64 and aarch64 alike; test_resize.py holds the paths to Pillow itself.
 DIGEST = "048d0efdf9f1f834"
 NUM_MUTATIONS = {
+    "cached": 4_000,
     "index": 10_000,
     "jpeg": 15_000,
     "masks": 10_000,
@@ -29,7 +30,7 @@ NUM_MUTATIONS = {
     "text": 10_000,
     "views": 4_000,
 }
-DICTIONARIES = {"jpeg": "jpeg.dict", "tar": "tar.dict", "views": "jpeg.dict"}
+DICTIONARIES = {"cached": "jpeg.dict", "jpeg": "jpeg.dict", "tar": "tar.dict", "views": "jpeg.dict"}
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -71,6 +72,10 @@ def seeds(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_paths_agree_within_their_buffers(build: Path) -> None:
     output = call([build / "resample_check", "500"])
     assert re.search(r"digest (\w+)", output)[1] == DIGEST
+
+
+def test_a_pool_that_several_threads_use(build: Path, seeds: Path) -> None:
+    assert "12 rounds" in call([build / "threads_check", seeds / "jpeg" / "baseline-420", "12"])
 
 
 def test_every_target_is_run() -> None:
