@@ -29,6 +29,7 @@ from headrace.errors import (
 )
 from headrace.pack import ListOptions, PackOptions, ResizeOptions, pack
 from headrace.shards import ShardIndex, md5_of_file
+from headrace.shards.index_file import read_head
 from tests.unprivileged import unprivileged
 
 
@@ -73,6 +74,7 @@ def test_the_dataset_index_is_one_of_wids(small_tree, tmp_path):
             "nsamples": 100,
             "filesize": path.stat().st_size,
             "md5sum": md5_of_file(path),
+            "headrace_headers": read_head(f"{path}.index").stamp.headers,
         }
     assert index["headrace"]["class_names"] == ["class0", "class1", "class2"]
 
