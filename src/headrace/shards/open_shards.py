@@ -7,8 +7,10 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 from headrace._base.forks import renew_after_fork
+from headrace._base.machine import read_machine
 from headrace._base.open_files import OPEN_FILES
 from headrace.errors import OptionError, ShardChangedError, StorageError
 from headrace.shards.dataset_index import DatasetIndex
@@ -16,9 +18,15 @@ from headrace.shards.index import ShardIndex
 from headrace.shards.open_shard import OpenShard
 from headrace.shards.shard_info import ShardInfo
 
-MOST_IDLE_INDEX_BYTES = 128 << 20
-"""Memory that the indexes of all open shards of this process may take together before idle shards are closed: those of
-some two million samples. Each process has its own, so this many times the workers and ranks of a machine."""
+LEAST_INDEX_BYTES, MOST_INDEX_BYTES, PART_OF_MEMORY = 32 << 20, 512 << 20, 256
+"""Memory that the indexes of all open shards of this process may take together before idle shards are closed: a part of
+the machine's between these bounds, for half a million to eight million samples. Each process has its own."""
+
+
+@cache
+def most_index_bytes() -> int:
+    """The same for this machine, or the control groups that bound it."""
+    return min(max(read_machine().memory_total_bytes // PART_OF_MEMORY, LEAST_INDEX_BYTES), MOST_INDEX_BYTES)
 
 
 @dataclass(slots=True)
@@ -137,7 +145,7 @@ class OpenShards:
         excess = sum(map(len, ALL_SHARDS)) - OPEN_FILES.capacity
         if self.capacity is not None:
             excess = max(excess, len(self.places) - self.capacity)
-        excess_bytes = sum(one.index_bytes for one in ALL_SHARDS) - MOST_IDLE_INDEX_BYTES
+        excess_bytes = sum(one.index_bytes for one in ALL_SHARDS) - most_index_bytes()
         if excess > 0 or excess_bytes > 0:
             self._close_idle(excess, excess_bytes)
 

@@ -152,11 +152,11 @@ def test_indexes_of_idle_shards_are_bounded_in_bytes(tmp_path: Path, monkeypatch
     assert one_bytes > 0
     with shards.fetch_ranges(np.arange(0, 160, 20), (("jpg",),)):
         assert shards.shards.index_bytes == 8 * one_bytes
-    monkeypatch.setattr(open_shards, "MOST_IDLE_INDEX_BYTES", 3 * one_bytes)
+    monkeypatch.setattr(open_shards, "most_index_bytes", lambda: 3 * one_bytes)
     with shards.fetch_ranges(np.array([0, 40]), (("jpg",),)):
         pass
     assert shards.num_open == 3
-    monkeypatch.setattr(open_shards, "MOST_IDLE_INDEX_BYTES", 0)
+    monkeypatch.setattr(open_shards, "most_index_bytes", lambda: 0)
     with shards.fetch_ranges(np.arange(0, 160, 20), (("jpg",),)):
         assert shards.num_open == 8, "what is being read stays"
     assert shards.num_open == 0
