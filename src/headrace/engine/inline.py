@@ -129,10 +129,14 @@ class InlineEngine:
         self.current = InlineRun(self.work, steps, self.slots, self.recorder, held)
         return StepStream(self.current)
 
-    def close(self) -> None:
-        """Ends a running iteration, frees memory that lies unused, and refuses new iterations. Idempotent."""
+    def close(self, kind: type[LoaderClosedError] = LoaderClosedError) -> None:
+        """Ends a running iteration, frees memory that lies unused, and refuses new iterations. Idempotent.
+
+        Args:
+            kind: What a later call for a batch raises.
+        """
         self.closed = True
         if self.current is not None:
-            self.current.close()
+            self.current.close(kind)
             self.current = None
         self.slots.trim()

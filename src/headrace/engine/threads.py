@@ -89,11 +89,15 @@ class ThreadEngine:
         self.flight.start()
         return stream
 
-    def close(self) -> None:
-        """Ends a running iteration, frees memory that lies unused, and refuses new iterations. Idempotent."""
+    def close(self, kind: type[LoaderClosedError] = LoaderClosedError) -> None:
+        """Ends a running iteration, frees memory that lies unused, and refuses new iterations. Idempotent.
+
+        Args:
+            kind: What a later call for a batch raises.
+        """
         self.closed = True
         if self.flight is not None:
-            self.flight.close()
+            self.flight.close(kind)
             self.flight = None
         self.options.slots.trim()
 

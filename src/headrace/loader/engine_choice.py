@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -31,6 +32,11 @@ WORTH_A_START_S = 5.0
 """Python's part of an epoch from which processes pay: each of them starts an interpreter and imports torch."""
 
 
+WORTH_A_START_ASIDE_S = 1.5
+"""Python's part of the epochs gone through and of the present one, from which processes pay that start while another
+engine makes the batches: who has begun another epoch goes on, as far as anybody can tell, for as long again."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineChoice:
     """The engine, and why."""
@@ -39,6 +45,27 @@ class EngineChoice:
     reason: str
     workers: WorkerDecision
     """How many of them."""
+    later: Later | None = None
+    """What takes over once epochs have been gone through."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Later:
+    """Processes against which only the time speaks that they take to start."""
+
+    choice: EngineChoice
+    held_s: float
+    """Seconds for which Python holds the lock a sample."""
+    num_samples: int
+    """Of an epoch on this rank."""
+
+    def is_worth_a_start(self, num_past: int) -> bool:
+        """Whether they are to start at the begin of an epoch, beside the engine that makes its batches.
+
+        Args:
+            num_past: Samples delivered in epochs before, with the dataset as it is.
+        """
+        return num_past > 0 and self.held_s * (num_past + self.num_samples) >= WORTH_A_START_ASIDE_S
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,11 +108,24 @@ def choose_engine(
         python: What Python does; None where the native kernel does everything.
     """
     kind, reason = _kind(asked, workers, batch_size, python)
+    later = _later(asked, workers, batch_size, python) if kind != "processes" and python is not None else None
     if kind == "caller":
         workers = callers(workers)
     if kind == "threads" and python is not None and python.makes_samples and python.measured is not None:
         workers = suited_threads(workers, python.measured, prefetch_factor=prefetch_factor)
-    return EngineChoice(kind=kind, reason=reason, workers=workers)
+    return EngineChoice(kind=kind, reason=reason, workers=workers, later=later)
+
+
+def _later(asked: str, workers: WorkerDecision, batch_size: int, python: PythonPart) -> Later | None:
+    """Processes, where they would be chosen if an epoch were longer, and several of them could work."""
+    measured = python.measured
+    if measured is None or python.confined is not None or (workers.is_automatic and workers.num_workers < 2):
+        return None
+    kind, reason = _kind(asked, workers, batch_size, replace(python, num_samples=sys.maxsize))
+    if kind != "processes":
+        return None
+    choice = EngineChoice(kind=kind, reason=reason, workers=workers)
+    return Later(choice=choice, held_s=measured.share * measured.sample_s, num_samples=python.num_samples)
 
 
 def without_processes(choice: EngineChoice, why: str, *, has_timeout: bool) -> EngineChoice:

@@ -8,7 +8,6 @@ from typing import Any
 from headrace.contracts import Delivered
 from headrace.errors import HeadraceError
 from headrace.loader.agreement import Agreement
-from headrace.loader.landing import Landing
 from headrace.loader.made import Made
 from headrace.loader.progress import Progress
 from headrace.loader.steps import StepSource
@@ -25,7 +24,6 @@ class LoaderIterator(Iterator[Any]):
         self,
         stream: Iterator[Delivered],
         steps: StepSource,
-        landing: Landing | None,
         progress: Progress,
         agreement: Agreement,
         rank: int,
@@ -33,7 +31,6 @@ class LoaderIterator(Iterator[Any]):
         self.stream = stream
         self.steps = steps
         self.epoch = progress.here.epoch
-        self.landing = landing
         self.progress = progress
         self.agreement = agreement
         self.rank = rank
@@ -70,7 +67,7 @@ class LoaderIterator(Iterator[Any]):
         except HeadraceError as error:
             error.at(rank=self.rank)
             raise
-        made: Made = delivered.batch if self.landing is None else self.landing.land(delivered)
+        made: Made = delivered.batch
         self.agreement.takes()
         self.progress.delivered(made.valid)
         return made.batch

@@ -25,6 +25,11 @@ class Place:
         """The place after one more batch."""
         return replace(self, batches=self.batches + 1)
 
+    def batches_since(self, other: Place) -> int:
+        """Batches after an earlier place of the epoch, or of the whole epoch, as far as they have the present size."""
+        is_same = (self.epoch, self.start) == (other.epoch, other.start)
+        return max(0, self.batches - (other.batches if is_same else 0))
+
     def next_epoch(self) -> Place:
         """The beginning of the next epoch."""
         return Place(epoch=self.epoch + 1)

@@ -1,4 +1,4 @@
-"""A composed loader at work: its engine, its progress, and the iterator that is alive."""
+"""A composed loader at work: who makes its batches, its progress, and the iterator that is alive."""
 
 from __future__ import annotations
 
@@ -6,54 +6,51 @@ import time
 import weakref
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
-from headrace._base.machine import read_machine
-from headrace.contracts import Delivered, Step
-from headrace.datasets.shared import PackedDataset, pack_attributes
-from headrace.engine import ProcessEngine, Stats, StepStream
-from headrace.errors import OptionError, ResourceError
+from headrace.contracts import Delivered
+from headrace.engine import Stats
+from headrace.errors import OptionError, ResourceError, StaleIteratorError
 from headrace.loader.agreement import Agreement
 from headrace.loader.composition import Composition
-from headrace.loader.engine_choice import EngineChoice
 from headrace.loader.epoch_chain import EpochChain
 from headrace.loader.explain import explain
-from headrace.loader.fit import Fit, fit
+from headrace.loader.fit import Fit
 from headrace.loader.iterator import LoaderIterator
-from headrace.loader.landing import Landing
-from headrace.loader.outline import outline_of
 from headrace.loader.peers import is_in_a_job
 from headrace.loader.place import Place
 from headrace.loader.progress import Progress
-from headrace.loader.read_ahead import ReadAhead
-from headrace.loader.running import AnyEngine, decide_engine, enter_limits, make_engine, settled
-from headrace.loader.work import make_read_ahead
+from headrace.loader.relay import Relay
+from headrace.loader.relief import in_words
+from headrace.loader.staff import Staff
 
 
 class Run:
     """What moves when a loader is iterated, saved, restored or changed.
 
     Args:
-        composition: What was decided; replaced as a whole where a state or a batch size asks for other steps.
+        composition: What was decided.
         progress: Where the loader stands.
         stats: What the stages record to.
         agreement: With the other ranks.
     """
 
     def __init__(self, composition: Composition, progress: Progress, stats: Stats, agreement: Agreement) -> None:
-        self.composition = composition
+        self.staff = Staff(composition, stats, agreement.claim)
         self.progress = progress
         self.stats = stats
         self.agreement = agreement
-        self.engine: AnyEngine | None = None
-        self.landing: Landing | None = None
-        self.read_ahead: ReadAhead | None = None
         self.chain: EpochChain | None = None
+        self.goes_on = False
+        """Whether it is certain that the epoch after the present one is wanted too."""
         self.live: weakref.ref[LoaderIterator] | None = None
+        self.num_streams = 0
+        """Only who reads the last one may be relieved of it."""
+        self.began: Place | None = None
+        """Where the iterator before has begun."""
         self.outline: str | None = None
         """Of the dataset, as workers or the plan have it."""
-        self._fit: Fit | None = None
 
     def begin(self, *, goes_on: bool = False) -> LoaderIterator:
         """An iterator over what comes next; the one before it ends.
@@ -69,12 +66,20 @@ class Run:
         if is_in_a_job():
             # Not otherwise: facts include a hash of all paths, which a lone process need not wait for.
             self._agree(composition.steps.facts(progress.upcoming))
-        self._chain(goes_on=goes_on or composition.options.persistent_workers)
-        stream = self._stream(progress.begin())
-        steps, rank = composition.steps, composition.topology.rank
-        iterator = LoaderIterator(stream, steps, self.landing, progress, self.agreement, rank)
+        self.goes_on = goes_on or composition.options.persistent_workers
+        self.staff.begin_epoch(self._num_delivered())
+        self.began = place = progress.begin()
+        stream = self.relieve(place)
+        if stream is None:
+            stream = self._stream(place)
+        iterator = LoaderIterator(stream, composition.steps, progress, self.agreement, composition.topology.rank)
         self.live = weakref.ref(iterator)
         return iterator
+
+    def _num_delivered(self) -> int:
+        """Samples that the iterator before has delivered."""
+        num_batches = self.progress.place.batches_since(self.began) if self.began is not None else 0
+        return num_batches * (self.composition.options.batch_size or 1)
 
     @property
     def is_iterating(self) -> bool:
@@ -87,10 +92,10 @@ class Run:
         Never with `persistent_workers=True`, which keeps workers and their dataset, as in torch.
         """
         composition = self.composition
-        is_copied = composition.resolved is not None or self.choice.kind == "processes"
+        is_copied = composition.resolved is not None or self.staff.present.choice.kind == "processes"
         if not is_copied or composition.streams is not None or composition.options.persistent_workers:
             return False
-        before, self.outline = self.outline, outline_of(composition.dataset, composition.options.collate_fn)
+        before, self.outline = self.outline, self.staff.outline()
         return None not in (before, self.outline) and before != self.outline
 
     def _agree(self, facts: Mapping[str, Any] | None) -> None:
@@ -98,46 +103,52 @@ class Run:
         if facts is not None and self.agreement.open(facts, self.composition.topology):
             self.stats.wait("agree", time.perf_counter() - began_s)
 
-    @cached_property
-    def choice(self) -> EngineChoice:
-        """The engine, decided when it is first asked for."""
-        choice = decide_engine(self.composition)
-        return settled(choice, self.sent) if choice.kind == "processes" else choice
+    # --- who makes the batches
 
     @property
-    def fit(self) -> Fit:
-        """What of the decisions this process has room for; looked at when it is first asked for, and kept.
-
-        Raises:
-            ResourceError: There is too little of something for even one batch at a time.
-        """
-        if self._fit is None:
-            self._fit = fit(self.composition, self.choice, read_machine())
-        return self._fit
-
-    @cached_property
-    def shared(self) -> PackedDataset | None:
-        """The dataset as worker processes would get it, its large lists shared; None where it is not map-style."""
-        composition = self.composition
-        is_map_style = composition.resolved is None and composition.streams is None
-        return pack_attributes(composition.dataset) if is_map_style else None
-
-    @property
-    def sent(self) -> Composition:
-        """The composition as worker processes would get it."""
-        return self.composition if self.shared is None else replace(self.composition, dataset=self.shared.dataset)
+    def composition(self) -> Composition:
+        """What was decided; replaced as a whole where a state or a batch size asks for other steps."""
+        return self.staff.composition
 
     @property
     def num_workers(self) -> int:
         """Workers; before samples were looked at, as many as the arguments and the machine say."""
-        decided = self.choice.workers if "choice" in vars(self) else self.composition.workers
-        return (decided if self._fit is None else self._fit.workers).num_workers
+        return self.staff.num_workers
+
+    @property
+    def fit(self) -> Fit:
+        """What of the decisions this process has room for.
+
+        Raises:
+            ResourceError: There is too little of something for even one batch at a time.
+        """
+        return self.staff.present.fit
 
     def explain(self) -> str:
         """What was decided and why."""
-        shared = self.shared if self.choice.kind == "processes" else None
-        lists = shared.explain(self.fit.workers.num_workers) if shared is not None else None
-        return explain(self.composition, self.choice, self.fit, lists, self.progress.here.epoch)
+        staff = self.staff
+        return explain(self.composition, staff.choice, self.fit, staff.lists, self.progress.here.epoch)
+
+    def relieve(self, place: Place) -> Iterator[Delivered] | None:
+        """The batches from a place on, of those who take over there; None where nobody does.
+
+        They begin before the others end: where they cannot, whatever it is, the others go on.
+        """
+        relief = self.staff.relief
+        if relief is None or not self.staff.can_be_relieved():
+            return None
+        before = self.staff.present
+        relief.in_charge = True
+        try:
+            stream = self._stream(place)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it stands in `explain`
+            relief.give_up(in_words(error))
+            return self._stream(place)
+        self.outline = relief.outline
+        before.close(StaleIteratorError)
+        return stream
+
+    # --- where it stands
 
     def state(self) -> dict[str, Any]:
         """What was delivered, as a state."""
@@ -148,6 +159,7 @@ class Run:
         steps, place = self.composition.steps.restore(state)
         self._recompose(replace(self.composition, steps=steps))
         self.progress.go_to(place)
+        self.began = None
 
     def resize(self, batch_size: int | None) -> None:
         """Goes on in batches of another size, in the live iterator too; where that fails, all stays as it was."""
@@ -158,7 +170,7 @@ class Run:
         steps, place = composition.steps.resized(progress.place, batch_size)
         _, upcoming = composition.steps.resized(progress.upcoming, batch_size)
         iterator = self.live() if self.live is not None and not progress.is_over else None
-        has_begun = self._fit is not None
+        has_begun = self.staff.is_decided and self.staff.present.fitted is not None
         self._recompose(replace(composition, options=options, steps=steps))
         try:
             _ = self.fit if has_begun else None
@@ -178,61 +190,45 @@ class Run:
     def close(self) -> None:
         """Ends the live iterator and frees what it held."""
         self._forsake()
-        engine, self.engine = self.engine, None
-        if engine is not None:
-            engine.close()
+        self.staff.close()
+        self.began = None
+
+    # --- streams
 
     def _forsake(self) -> None:
         self.live = None
+        self.num_streams += 1
         if self.chain is not None:
             self.chain.end()
             self.chain = None
 
-    def _chain(self, *, goes_on: bool) -> None:
+    def _chain(self) -> None:
         """Sees to it that streams go on behind the end of an epoch, or that they do not."""
-        steps = self.composition.steps
-        goes_on = goes_on and steps.can_be_foreseen and self.choice.kind != "caller"
-        if self.chain is not None and not goes_on:
+        steps, makers = self.composition.steps, self.staff.present
+        goes_on = self.goes_on and steps.can_be_foreseen and makers.choice.kind != "caller"
+        if self.chain is not None and not (goes_on and self.chain.open_stream == makers.open):
             self.chain.end()
             self.chain = None
-        elif self.chain is None and goes_on:
-            self.chain = EpochChain(steps, partial(open_stream, self._engine(), self.read_ahead))
+        if self.chain is None and goes_on:
+            self.chain = EpochChain(steps, makers.open)
 
     def _stream(self, place: Place) -> Iterator[Delivered]:
         """The batches from a place to the end of its epoch; the iterator before it ends."""
-        if self.chain is not None:
-            return self.chain.leg(place)
-        return open_stream(self._engine(), self.read_ahead, self.composition.steps.steps(place))
-
-    def _engine(self) -> AnyEngine:
-        """The engine, made when it is first needed."""
-        if self.engine is None:
-            enter_limits(self.fit)
-            composition = self.composition
-            if self.choice.kind == "processes":
-                composition = self.sent
-                self.landing = Landing(composition.sizes, pins=composition.options.pin_memory)
-                self.read_ahead = make_read_ahead(composition)
-            composition = replace(composition, memory=self.fit.memory)
-            choice = replace(self.choice, workers=self.fit.workers)
-            self.engine = make_engine(composition, choice, self.stats, self.agreement.claim)
-        return self.engine
+        self.num_streams += 1
+        self._chain()
+        steps, staff = self.composition.steps, self.staff
+        stream = staff.present.open(steps.steps(place)) if self.chain is None else self.chain.leg(place)
+        if not (staff.awaits_relief and steps.can_be_foreseen):
+            return stream
+        return Relay(stream, place, partial(relieved, weakref.ref(self), self.num_streams))
 
     def _recompose(self, composition: Composition) -> None:
-        """Another composition, and nothing left of what ran under the old one but processes.
-
-        Those take seconds to start, and what they do does not depend on which steps there are.
-        """
-        if isinstance(self.engine, ProcessEngine):
-            self._forsake()
-            self.engine.rest()
-            self.read_ahead = make_read_ahead(composition)
-        else:
-            self.close()
-            self._fit = None
-        self.composition = composition
+        """Another composition, and nothing left of what ran under the old one but processes."""
+        self._forsake()
+        self.staff.recompose(composition)
 
 
-def open_stream(engine: AnyEngine, read_ahead: ReadAhead | None, steps: Iterator[Step]) -> StepStream:
-    """The batches of these steps; the stream before it ends."""
-    return engine.run(steps if read_ahead is None else read_ahead.along(steps))
+def relieved(run: weakref.ref[Run], num_streams: int, place: Place) -> Iterator[Delivered] | None:
+    """The batches from a place on, where somebody takes over from the last stream of a loader that is still there."""
+    loader = run()
+    return loader.relieve(place) if loader is not None and loader.num_streams == num_streams else None

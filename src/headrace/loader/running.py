@@ -38,7 +38,7 @@ from headrace.loader.worker_start import WorkerStart
 from headrace.loader.workers import WorkerDecision
 from headrace.recipes.generators import GENERATORS
 
-FROM_THE_LOADER = 6
+FROM_THE_LOADER = 7
 """Calls between a warning and the line of the user that began to iterate."""
 
 MEASURED_SHARE = 0.05

@@ -91,6 +91,62 @@ def test_what_belongs_to_this_process_stays_with_the_caller(num_workers):
     assert "dataset.file cannot be sent" in chosen.reason
 
 
+SHORT = {"num_samples": 900, "measured": {"sample_s": 1e-3}}
+"""An epoch of 0.9 s, batches of 64 ms."""
+
+
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        ({}, "caller"),
+        ({"num_workers": 2}, "threads"),
+        ({"num_workers": 1}, "threads"),
+        ({"makes_samples": False}, "threads"),
+    ],
+)
+def test_processes_come_later_where_only_a_short_epoch_speaks_against_them(change, kind):
+    chosen = choice(**SHORT | change)
+    assert chosen.kind == kind
+    later = chosen.later
+    assert (later.choice.kind, later.held_s, later.num_samples) == ("processes", 1e-3, 900)
+    assert later.choice.workers.num_workers == (1 if change.get("num_workers") == 1 else 2)
+    assert "a sample takes 1 ms" in later.choice.reason
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"num_workers": 0},
+        {"asked": "threads"},
+        {"asked": "processes"},
+        {"native": True},
+        {"cpus": 1},
+        {"num_samples": 10**6},  # at once
+        {"measured": {"sample_s": 1e-5}},
+        {"measured": {"share": 0.3}},
+        {"measured": {"sample_s": 0}},
+        {"confined": "samples draw from global generators"},
+        {"rooted": "dataset.file"},
+        {"has_timeout": True},
+        {"starts_workers": True},
+    ],
+)
+def test_processes_do_not_come_later_where_anything_else_speaks_against_them(change):
+    assert choice(**SHORT | change).later is None
+
+
+@pytest.mark.parametrize(
+    ("num_past", "is_worth"), [(0, False), (1, False), (599, False), (600, True), (900, True), (10**6, True)]
+)
+def test_a_start_pays_once_epochs_have_been_gone_through(num_past, is_worth):
+    assert choice(**SHORT).later.is_worth_a_start(num_past) == is_worth
+
+
+def test_nobody_knows_of_a_long_epoch_that_another_one_follows():
+    assert not choice(**SHORT | {"num_samples": 4900}).later.is_worth_a_start(0)
+    assert choice(**SHORT | {"num_samples": 4900}).later.is_worth_a_start(64)
+
+
 def test_python_that_holds_the_lock_is_not_made_beside_the_training_loop():
     chosen = choice(measured={"sample_s": 5e-5}, num_samples=4000)
     assert (chosen.kind, chosen.workers.num_workers) == ("caller", 0)

@@ -15,7 +15,7 @@ from headrace.engine.processes.anonymous_file import anonymous_file
 from headrace.engine.processes.board import Board, board_bytes
 from headrace.engine.processes.job import Job
 from headrace.engine.processes.launch import CrewOptions, Desk, launch
-from headrace.engine.processes.member import Member
+from headrace.engine.processes.member import LEAVE_S, Member
 from headrace.engine.processes.messages import Message
 from headrace.engine.processes.pipe import Bell, Pipe
 from headrace.engine.processes.ranges import HEADER_BYTES, Ranges
@@ -23,9 +23,6 @@ from headrace.engine.processes.standard_streams import occupy_standard_streams
 from headrace.engine.processes.tasks import TaskQueue
 from headrace.engine.processes.windows import SharedFile
 from headrace.engine.refusals import no_process
-
-LEAVE_S = 4.0
-"""How long workers may take to end in order; those that take longer are killed."""
 
 
 class Listener(Protocol):
@@ -46,7 +43,7 @@ class Crew:
     Ends when it is told to, when the last reference to it goes, and with the program.
     """
 
-    def __init__(self, job: Job, options: CrewOptions) -> None:
+    def __init__(self, job: Job, options: CrewOptions, *, aside: bool = False) -> None:
         self.options = options
         self.turn = threading.RLock()
         self.members: list[Member] = []
@@ -70,7 +67,7 @@ class Crew:
         self.over = False
         try:
             desk = Desk(tickets=self.tickets, file=self.file, board_offset=board_offset)
-            launch(job, options, desk, self.members)
+            launch(job, options, desk, self.members, aside=aside)
         except BaseException:
             self.end(at_once=True)
             raise
@@ -87,8 +84,13 @@ class Crew:
             return False
         self.iteration += 1
         self.board.begin(self.iteration)
+        return self.is_whole
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all workers are there, and none of them is about to leave."""
         gone = (member.has_ended() or self.board.is_leaving(member.number) for member in self.members)
-        return not (self.broken or any(gone))
+        return not (self.over or self.broken or any(gone))
 
     def attend(self, listener: Listener) -> int:
         """The number of the iteration that was begun, whose messages go to this listener from here on."""
@@ -150,9 +152,7 @@ class Crew:
             self.broken = True
             for fd in member.descriptors():
                 self.poller.unregister(fd)
-            member.wait(time.monotonic() + LEAVE_S)
-            member.kill()
-            member.wait(time.monotonic() + LEAVE_S)
+            member.see_off()
             listener.lose(member)
 
     # --- end
@@ -204,8 +204,8 @@ class Crew:
             self.close()
 
 
-def start_crew(job: Job, options: CrewOptions) -> Crew:
-    """A crew.
+def start_crew(job: Job, options: CrewOptions, *, aside: bool = False) -> Crew:
+    """A crew; with `aside`, one that leaves a CPU to this process while it starts.
 
     Raises:
         OptionError: The work cannot be pickled.
@@ -213,7 +213,7 @@ def start_crew(job: Job, options: CrewOptions) -> Crew:
         MemoryBudgetError: It gives no shared memory.
     """
     try:
-        return Crew(job, options)
+        return Crew(job, options, aside=aside)
     except OSError as error:
         raise no_process(error, options.num_workers) from error
 

@@ -6,6 +6,8 @@ import signal
 from typing import Any, Literal, TypeAlias
 
 from headrace.contracts import Step
+from headrace.engine.processes.crew import Crew
+from headrace.engine.processes.member import Member
 from headrace.engine.step_errors import shown_samples
 from headrace.errors import WorkerDiedError
 
@@ -22,6 +24,35 @@ ADVICE = {
     "in native code; what it has printed stands on stderr. Raise an exception there instead.",
     "unknown": "Another part of this program has waited for all of its child processes, so nobody knows why.",
 }
+
+
+def death_in(crew: Crew, member: Member, step: Step | None) -> WorkerDiedError:
+    """The error of a worker that has ended.
+
+    Args:
+        crew: Whose board has outlived it.
+        member: The worker.
+        step: What it was at, if anything.
+    """
+    memory_bytes, first_peak_bytes = crew.board.memory_of(member.number)
+    ended = member.ended
+    peak_bytes = ended.peak_bytes if ended is not None else 0
+    return death(
+        member.number,
+        member.process.pid,
+        ended.exit_code if ended is not None else None,
+        moment=moment_of(crew, member.number),
+        step=step,
+        memory_bytes=memory_bytes,
+        peak_bytes=peak_bytes if peak_bytes > first_peak_bytes else None,
+    )
+
+
+def moment_of(crew: Crew, worker: int) -> Moment:
+    """What a worker was at that was at no step."""
+    if crew.board.is_ready(worker):
+        return "between two steps"
+    return "in worker_init_fn" if crew.board.is_preparing(worker) else "before its first step"
 
 
 def death(

@@ -14,6 +14,7 @@ from headrace.engine.processes.crew import Crew, start_crew
 from headrace.engine.processes.flight import ProcessFlight
 from headrace.engine.processes.job import Job, no_context, nothing
 from headrace.engine.processes.launch import CrewOptions
+from headrace.engine.processes.readiness import is_ready
 from headrace.engine.processes.sendable import objection_to
 from headrace.engine.processes.tasks import MAX_TICKETS
 from headrace.engine.shared import SHARED_SLOTS
@@ -118,7 +119,7 @@ class ProcessEngine:
             WorkerError: The system gives no process or thread.
         """
         if self.closed:
-            raise LoaderClosedError("the loader is closed", remedy="Make a new one.")
+            raise closed()
         if self.flight is not None:
             self.flight.close(StaleIteratorError)
         self.flight = ProcessFlight(self.job.work, steps, self.options, self.ready_crew())
@@ -126,14 +127,47 @@ class ProcessEngine:
         self.flight.start()
         return stream
 
+    def start(self) -> None:
+        """Starts the workers without an iteration, and does not wait for them; `is_ready` tells how far they are.
+
+        They leave a CPU to this process meanwhile.
+
+        Raises:
+            LoaderClosedError: The engine is closed.
+            OptionError: The work cannot be pickled.
+            WorkerError: The system gives no process.
+        """
+        if self.closed:
+            raise closed()
+        if self.crew is None:
+            self.crew = start_crew(self.job, self.crew_options, aside=True)
+
+    def is_ready(self) -> bool:
+        """Whether the workers that `start` has started have all taken up their work.
+
+        Raises:
+            WorkerError: They never will, or have left again.
+            Exception: What loading the dataset has raised in one of them.
+        """
+        return self.crew is not None and is_ready(self.crew)
+
+    @property
+    def has_workers(self) -> bool:
+        """Whether there are workers for another iteration: a call of `run` starts none."""
+        return self.crew is not None and self.crew.is_whole
+
     def objection(self) -> OptionError | None:
         """What keeps the work from being sent to workers, as `run` would raise it; None where nothing does."""
         return objection_to(self.job)
 
-    def rest(self) -> None:
-        """Ends a running iteration; the workers stay for the next one."""
+    def rest(self, kind: type[LoaderClosedError] = LoaderClosedError) -> None:
+        """Ends a running iteration; the workers stay for the next one.
+
+        Args:
+            kind: What a later call for a batch raises.
+        """
         if self.flight is not None:
-            self.flight.close()
+            self.flight.close(kind)
             self.flight = None
 
     def ready_crew(self) -> Crew:
@@ -145,10 +179,19 @@ class ProcessEngine:
             self.crew.rouse()
         return self.crew
 
-    def close(self) -> None:
-        """Ends a running iteration and the workers, and refuses new iterations. Idempotent."""
+    def close(self, kind: type[LoaderClosedError] = LoaderClosedError) -> None:
+        """Ends a running iteration and the workers, and refuses new iterations. Idempotent.
+
+        Args:
+            kind: What a later call for a batch raises.
+        """
         self.closed = True
-        self.rest()
+        self.rest(kind)
         if self.crew is not None:
             self.crew.end()
             self.crew = None
+
+
+def closed() -> LoaderClosedError:
+    """The error of an engine that is closed."""
+    return LoaderClosedError("the loader is closed", remedy="Make a new one.")

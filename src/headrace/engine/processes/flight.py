@@ -13,7 +13,7 @@ from headrace.engine.flight_options import FlightOptions
 from headrace.engine.passage import Ending, Passage
 from headrace.engine.processes.carried_errors import CarriedError, arrived
 from headrace.engine.processes.crew import Crew
-from headrace.engine.processes.deaths import Moment, death
+from headrace.engine.processes.deaths import death_in
 from headrace.engine.processes.mailbox import Mailbox
 from headrace.engine.processes.member import Member
 from headrace.engine.processes.messages import Made, Message, Unready
@@ -100,25 +100,10 @@ class ProcessFlight(Flight):
         """A worker has ended: at the place of its step, or, where it had none, of the first one that is missing."""
         claim = self.crew.board.claim_of(member.number)
         passage = self.sent.get(claim.position) if claim is not None and claim.iteration == self.iteration else None
-        memory_bytes, first_peak_bytes = self.crew.board.memory_of(member.number)
-        peak_bytes = member.ended.peak_bytes if member.ended is not None else 0
-        error = death(
-            member.number,
-            member.process.pid,
-            member.ended.exit_code if member.ended is not None else None,
-            moment=self.moment(member.number),
-            step=passage.step if passage is not None else None,
-            memory_bytes=memory_bytes,
-            peak_bytes=peak_bytes if peak_bytes > first_peak_bytes else None,
-        )
+        step = passage.step if passage is not None else None
+        error = death_in(self.crew, member, step)
         position = passage.position if passage is not None else self.mailbox.first_gap()
-        return self.ending(position, passage.step if passage is not None else None, "run", error)
-
-    def moment(self, worker: int) -> Moment:
-        """What a worker was at that was at no step."""
-        if self.crew.board.is_ready(worker):
-            return "between two steps"
-        return "in worker_init_fn" if self.crew.board.is_preparing(worker) else "before its first step"
+        return self.ending(position, step, "run", error)
 
     def ending(self, position: int, step: Step | None, stage: str, error: BaseException) -> Ending:
         """The end of the iteration at this position; no further step is begun."""
@@ -127,7 +112,7 @@ class ProcessFlight(Flight):
 
     def rebuilt(self, member: Member, error: CarriedError) -> BaseException:
         """An error of a worker, in this process."""
-        return arrived(error, f"worker {member.number} (process {member.process.pid})")
+        return arrived(error, member.name)
 
 
 def refuse(member: Member, parcel: Parcel) -> None:

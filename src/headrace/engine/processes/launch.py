@@ -47,7 +47,7 @@ class Desk:
     board_offset: int
 
 
-def launch(job: Job, options: CrewOptions, desk: Desk, members: list[Member]) -> None:
+def launch(job: Job, options: CrewOptions, desk: Desk, members: list[Member], *, aside: bool) -> None:
     """Starts the processes, then packs the work while they import what they need.
 
     As many start at once as there are CPUs, each of which lets the next one start when it is ready: so the first batch
@@ -58,6 +58,7 @@ def launch(job: Job, options: CrewOptions, desk: Desk, members: list[Member]) ->
         options: How they are started.
         desk: What they share.
         members: Gets each one that was started, also where a later one fails.
+        aside: Whether they leave a CPU to this process, which has work to do meanwhile.
 
     Raises:
         OptionError: The job cannot be pickled.
@@ -65,7 +66,8 @@ def launch(job: Job, options: CrewOptions, desk: Desk, members: list[Member]) ->
     """
     work, starts = anonymous_file("work"), Pipe()
     try:
-        os.write(starts.write_end, b"." * min(affinity_cpus(), options.num_workers))
+        at_once = max(1, affinity_cpus() - aside)
+        os.write(starts.write_end, b"." * min(at_once, options.num_workers))
         environment = environment_of_workers(options.threads_per_worker)
         with deaf_to_ctrl_c():
             for number in range(options.num_workers):

@@ -19,6 +19,8 @@ from headrace.engine.processes.process_memory import PEAK_UNIT_BYTES
 from headrace.engine.processes.seat import Seat
 from headrace.engine.processes.windows import SharedFile
 
+LEAVE_S = 4.0
+"""How long a worker may take to end in order; one that takes longer is killed."""
 LOOK_AGAIN_S = 0.001
 PIECE_BYTES = 1 << 16
 
@@ -77,6 +79,11 @@ class Member:
             with contextlib.suppress(OSError):  # an older kernel: the end of the socket tells the same
                 self.sentinel = os.pidfd_open(self.process.pid)
 
+    @property
+    def name(self) -> str:
+        """Which worker it is, in words."""
+        return f"worker {self.number} (process {self.process.pid})"
+
     def descriptors(self) -> list[int]:
         """What becomes readable when the worker has something to say, or has ended."""
         return [fd for fd in (self.control.fileno(), self.sentinel) if fd >= 0]
@@ -134,6 +141,12 @@ class Member:
                 return False
             time.sleep(LOOK_AGAIN_S)
         return True
+
+    def see_off(self) -> None:
+        """After its line has gone dead: waits for the end of the process, and ends one that stays."""
+        self.wait(time.monotonic() + LEAVE_S)
+        self.kill()
+        self.wait(time.monotonic() + LEAVE_S)
 
     def hang_up(self) -> None:
         """Tells the worker that it is not needed any more, whoever else holds a copy of the socket."""

@@ -22,8 +22,8 @@ class InnerEngine(Protocol):
     def run(self, steps: Iterator[Step]) -> StepStream:
         """Begins to make these steps."""
 
-    def close(self) -> None:
-        """Ends it."""
+    def close(self, kind: type[LoaderClosedError] = LoaderClosedError) -> None:
+        """Ends it; `kind` is what a later call for a batch raises."""
 
 
 class StreamEngine:
@@ -67,9 +67,9 @@ class StreamEngine:
             steps.dataset = self.changes.now()
         return StepStream(StreamTaker(self.engine.run(steps), steps, self))
 
-    def close(self) -> None:
-        """Ends a running iteration, and refuses new ones. Idempotent."""
-        self.engine.close()
+    def close(self, kind: type[LoaderClosedError] = LoaderClosedError) -> None:
+        """Ends a running iteration, of which a later call raises `kind`, and refuses new ones. Idempotent."""
+        self.engine.close(kind)
         self.let_go()
 
     def let_go(self) -> None:
