@@ -1,7 +1,7 @@
 """Segmentation, detection and two views of a contrastive loss: torch's loader with torchvision beside ours.
 
 Usage: `python -m benchmarks.joint [--photographs DIR] [--quick]`. Each loader runs in a process of its own, by turns,
-in rounds; medians count, and of torch's settings the faster one.
+in rounds; medians count, and of torch's settings the faster one. Figures of works that are not measured this time stay.
 """
 
 from __future__ import annotations
@@ -91,7 +91,8 @@ def main() -> None:
     folder = args.home / "joint"
     joint_data.prepare(data.photographs(args), folder, num)
     figures = {work: compare(work, folder, timed, rounds) for work in args.works}
-    results.save("joint", figures, quick=args.quick)
+    others = {} if args.quick else (results.load("joint") or {"figures": {}})["figures"]
+    results.save("joint", others | figures, quick=args.quick)
 
 
 if __name__ == "__main__":
