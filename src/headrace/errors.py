@@ -83,9 +83,9 @@ class HeadraceError(Exception):
     def __str__(self) -> str:
         text = self.what
         if self.where:
-            text += " [" + ", ".join(f"{name}={printable(str(value))}" for name, value in self.where.items()) + "]"
+            text += " [" + ", ".join(f"{name}={one_line(str(value))}" for name, value in self.where.items()) + "]"
         if self.got is not None:
-            text += f"; got {printable(str(self.got))}"
+            text += f"; got {one_line(str(self.got))}"
         if self.accepted is not None:
             text += f"; accepted: {self.accepted}"
         if self.remedy is not None:
@@ -113,6 +113,11 @@ def printable(text: str) -> str:
         return text
     shown = (one if one.isprintable() or one == "\n" else one.encode("unicode_escape").decode() for one in text)
     return "".join(shown)
+
+
+def one_line(text: str) -> str:
+    """`printable` text with line feeds as escapes too: a name must not look like a line of ours."""
+    return printable(text).replace("\n", "\\n")
 
 
 def _rebuild(

@@ -11,6 +11,7 @@ import typer
 
 from headrace._base.units import count, format_bytes
 from headrace.cli.class_line import class_line
+from headrace.cli.field_line import field_line
 from headrace.cli.output import AsJson, note, progress, show
 from headrace.errors import StorageError
 from headrace.shards import DatasetIndex, expand_urls
@@ -112,7 +113,7 @@ def summary(result: Indexed) -> str:
     samples, shards = count(result.num_samples, "sample"), count(result.num_shards, "shard")
     lines = [
         f"{samples} in {shards}, {format_bytes(result.size_bytes)}",
-        f"  fields   {', '.join(result.fields)}",
+        f"  fields   {field_line(result.fields)}",
     ]
     if result.class_names is not None:
         lines.append(f"  classes  {class_line(result.class_names)}")

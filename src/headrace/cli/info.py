@@ -9,7 +9,9 @@ import typer
 
 from headrace._base.units import count, format_bytes
 from headrace.cli.class_line import class_line
+from headrace.cli.field_line import field_line
 from headrace.cli.output import AsJson, note, progress, show
+from headrace.errors import one_line
 from headrace.pack import advise
 from headrace.shards import DatasetIndex, ShardIndex, expand_urls
 
@@ -97,13 +99,13 @@ def summary(result: Info) -> str:
     lines = [
         f"{samples} in {shards}, {format_bytes(result.size_bytes)}",
         f"  shards   {sizes}, {each} each",
-        f"  fields   {', '.join(result.fields)}",
+        f"  fields   {field_line(result.fields)}",
     ]
     if result.class_names is not None:
         lines.append(f"  classes  {class_line(result.class_names)}")
     if result.first_key is not None:
-        members = ", ".join(f"{member.field} {format_bytes(member.size_bytes)}" for member in result.first_members)
-        lines.append(f"  first    {result.first_key}: {members}")
+        members = [f"{member.field} {format_bytes(member.size_bytes)}" for member in result.first_members]
+        lines.append(f"  first    {one_line(result.first_key)}: {field_line(members)}")
     return "\n".join(lines)
 
 

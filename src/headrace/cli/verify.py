@@ -16,6 +16,7 @@ from headrace._base.units import count, format_bytes
 from headrace.cli.exit_codes import ExitCode
 from headrace.cli.output import AsJson, progress, show
 from headrace.codecs import decode_image, kind_of
+from headrace.errors import one_line
 from headrace.shards import Finding, VerifyReport, expand_urls, verify_shard
 from headrace.shards.catalog import open_catalog
 from headrace.shards.urls import INDEX_NAME
@@ -107,10 +108,13 @@ def judge(reports: Sequence[VerifyReport], missing: tuple[str, ...], *, strict: 
 
 def summary(result: Verified) -> str:
     """The findings shard by shard, and how many there are."""
-    lines = [f"{url}\n  error    missing-shard: {INDEX_NAME} lists it, but it is not there" for url in result.missing]
+    lines = [
+        f"{one_line(url)}\n  error    missing-shard: {INDEX_NAME} lists it, but it is not there"
+        for url in result.missing
+    ]
     for report in result.shards:
         if report.findings:
-            lines += [report.shard, *(line_of(finding) for finding in report.findings[:NUM_SHOWN])]
+            lines += [one_line(report.shard), *(line_of(finding) for finding in report.findings[:NUM_SHOWN])]
         if len(report.findings) > NUM_SHOWN:
             lines.append(f"  and {len(report.findings) - NUM_SHOWN:,} more (--json shows all)")
     size = format_bytes(result.size_bytes)
@@ -123,5 +127,7 @@ def summary(result: Verified) -> str:
 
 def line_of(finding: Finding) -> str:
     """One finding as a line."""
-    where = ", ".join(f"{name}={value}" for name, value in finding.where.items() if str(value) not in finding.message)
-    return f"  {finding.severity:8} {finding.code}: {finding.message}" + (f" [{where}]" if where else "")
+    where = ", ".join(
+        f"{name}={one_line(str(value))}" for name, value in finding.where.items() if str(value) not in finding.message
+    )
+    return f"  {finding.severity:8} {finding.code}: {one_line(finding.message)}" + (f" [{where}]" if where else "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from headrace._base.units import count, format_bytes
 from headrace.datasets.file_source import FileSource
 from headrace.datasets.plan import SamplePlan
-from headrace.errors import printable
+from headrace.errors import one_line
 from headrace.loader.composition import Composition
 from headrace.loader.engine_choice import EngineChoice
 from headrace.loader.fit import Fit
@@ -69,7 +69,7 @@ def _damaged(composition: Composition) -> list[tuple[str, str, str]]:
     faults = composition.resolved.faults if composition.resolved is not None else ()
     if not faults:
         return []
-    places = ", ".join(f"{name}={printable(str(value))}" for name, value in faults[0].where.items())
+    places = ", ".join(f"{name}={one_line(str(value))}" for name, value in faults[0].where.items())
     choice = (
         f"{count(len(faults), 'fault')} in shards, what is behind is left out; the first: {faults[0].what} [{places}]"
     )

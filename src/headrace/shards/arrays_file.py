@@ -7,13 +7,9 @@ what was checked could change afterwards. It is parsed here so that they come in
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import json
 import os
-import stat
-from collections.abc import Callable, Iterator, Mapping
-from io import BufferedReader
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -21,6 +17,7 @@ import numpy.typing as npt
 
 from headrace._base.units import count
 from headrace.errors import IndexFormatError
+from headrace.shards.plain_file import opened_plain
 
 LARGEST_HEADER = 16 << 20
 """Bytes; parsed JSON takes up to thirty times as many. It holds names of fields and classes, never of samples."""
@@ -46,7 +43,7 @@ def encode_arrays(arrays: Mapping[str, npt.NDArray[Any]], columns: Columns, meta
 
 def read_metadata(path: str) -> dict[str, str]:
     """The metadata of a file; its arrays are not touched. Raises `IndexFormatError` or `OSError`."""
-    with opened(path) as file:
+    with opened_plain(path) as file:
         header, _ = parse_header(file.read(ALIGNMENT), file.read, os.fstat(file.fileno()).st_size)
     return metadata_of(header)
 
@@ -66,7 +63,7 @@ def read_arrays(
             file is larger than it can be, or changed while it was read.
         OSError: It cannot be read.
     """
-    with opened(path) as file:
+    with opened_plain(path) as file:
         before = os.fstat(file.fileno())
         header, start = parse_header(file.read(ALIGNMENT), file.read, before.st_size)
         metadata = metadata_of(header)
@@ -76,15 +73,6 @@ def read_arrays(
         if file.readinto(data.data) != len(data) or stands_for(os.fstat(file.fileno())) != stands_for(before):
             raise IndexFormatError("an index changed while it was read", path=path)
     return {name: column_of(data, header.get(name), kind) for name, kind in columns.items()}, metadata
-
-
-@contextlib.contextmanager
-def opened(path: str) -> Iterator[BufferedReader]:
-    """A plain file, open for reading. Raises `OSError`, of a pipe too, which would wait for its writer."""
-    with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(errno.EINVAL, "not a plain file", path)
-        yield file
 
 
 def stands_for(facts: os.stat_result) -> tuple[int, int]:

@@ -7,7 +7,6 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
@@ -19,8 +18,9 @@ from headrace._base.os_errors import from_os_error
 from headrace.contracts import I64, U8, U64
 from headrace.errors import IndexFormatError, SourceError, StorageError
 from headrace.shards.arrays_file import encode_arrays, read_arrays
-from headrace.shards.dataset_json import EXTRA, FIELDS, HEADERS, parse_document
+from headrace.shards.dataset_json import EXTRA, FIELDS, HEADERS, MOST_JSON_BYTES, parse_document
 from headrace.shards.faults import text_of
+from headrace.shards.plain_file import read_plain
 from headrace.shards.shard_info import ShardInfo
 from headrace.shards.table import starts_of
 from headrace.shards.urls import INDEX_NAME
@@ -123,7 +123,7 @@ def open_catalog(path: str | os.PathLike[str]) -> Catalog:
         SourceError: It gives no size for a shard, and the shard is missing.
     """
     try:
-        data = Path(path).read_bytes()
+        data = read_plain(path, MOST_JSON_BYTES)
     except OSError as error:
         raise from_os_error(error, "a dataset index cannot be read", path) from error
     folder = os.path.dirname(os.fspath(path))

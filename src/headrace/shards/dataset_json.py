@@ -20,6 +20,8 @@ FIELDS = "headrace_fields"
 """Names of all fields, in the order of their first use."""
 EXTRA = "headrace"
 """Facts of whoever packed the dataset (class names, label order, ...)."""
+MOST_JSON_BYTES = 256 << 20
+"""Some million shards; parsed JSON takes ten times as much memory."""
 HEADERS = "headrace_headers"
 """In an entry: hash of some header blocks of the shard."""
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from headrace.errors import IndexFormatError, WriteError
-from headrace.shards.dataset_json import EXTRA, FIELDS, parse_document
+from headrace.shards.dataset_json import EXTRA, FIELDS, MOST_JSON_BYTES, parse_document
+from headrace.shards.plain_file import read_plain
 
 
 def joined_with_earlier(document: Mapping[str, Any], path: str) -> dict[str, Any]:
@@ -44,6 +44,6 @@ def joined_with_earlier(document: Mapping[str, Any], path: str) -> dict[str, Any
 def earlier_document(path: str) -> dict[str, Any]:
     """The index that is there; empty where there is none that can be read, which is replaced."""
     try:
-        return parse_document(Path(path).read_bytes(), path)
+        return parse_document(read_plain(path, MOST_JSON_BYTES), path)
     except (OSError, IndexFormatError):
         return {}

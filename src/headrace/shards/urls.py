@@ -11,7 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from headrace.errors import OptionError, SourceError
+from headrace.errors import IndexFormatError, OptionError, SourceError
+from headrace.shards.dataset_json import MOST_JSON_BYTES
+from headrace.shards.plain_file import read_plain
 
 Urls: TypeAlias = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -158,11 +160,11 @@ def matches_of(pattern: str) -> list[str]:
 def shards_of_json(path: Path) -> list[str]:
     """The shards that an index.json lists, relative to its folder."""
     try:
-        entries = json.loads(path.read_bytes())["shardlist"]
+        entries = json.loads(read_plain(path, MOST_JSON_BYTES))["shardlist"]
         urls = [str(entry["url"]) for entry in entries]
     except FileNotFoundError:
         raise SourceError("a dataset index is missing", got=str(path), accepted=ACCEPTED) from None
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, IndexFormatError) as error:
         raise SourceError(
             "a dataset index cannot be read", got=f"{path}: {error}", accepted="a wids index.json"
         ) from error

@@ -96,4 +96,5 @@ def failure(code: int, folder: Path) -> WorkerError:
     """The error for a run that failed: what its ranks raised, or else the end of what torchrun printed."""
     told = [path.read_text() for path in sorted(folder.glob("error*"))]
     lines = (told[0] if told else (folder / "log").read_text(errors="replace")).splitlines()[-LOG_LINES_SHOWN:]
-    return WorkerError("a training process of the demo failed", got="\n".join([f"exit status {code}", *lines]))
+    said = "\n".join(["It said last:", *lines]) if lines else None
+    return WorkerError("a training process of the demo failed", got=f"exit status {code}", remedy=said)
