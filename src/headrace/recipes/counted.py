@@ -2,6 +2,7 @@
 
 The kernel draws the parameters of the ops that it knows from (sample key, position of the op). Wherever such an op
 runs in Python instead, its twin from here draws the same numbers, so that fused and unfused runs crop and flip alike.
+Some transforms that the kernel does not know have twins too: their draws follow the sample in every engine.
 """
 
 from __future__ import annotations
@@ -10,11 +11,21 @@ from typing import Any
 
 from headrace.recipes.op import torchvision_name
 
-RANDOM_NAMES = frozenset({"RandomResizedCrop", "RandomCrop", "RandomHorizontalFlip", "RandomIoUCrop"})
+RANDOM_NAMES = frozenset(
+    {
+        "RandomCrop",
+        "RandomHorizontalFlip",
+        "RandomIoUCrop",
+        "RandomResizedCrop",
+        "RandomShortestSize",
+        "RandomZoomOut",
+        "ScaleJitter",
+    }
+)
 
 
 def counted(call: Any, position: int) -> Any:
-    """The twin of a random transform that the kernel knows; anything else comes back as it is.
+    """The twin of a random transform, where there is one; anything else comes back as it is.
 
     Args:
         call: The transform.

@@ -12,6 +12,7 @@ import torch
 from torchvision import tv_tensors
 from torchvision.transforms import v2
 
+from headrace.recipes import counted_detection
 from headrace.recipes.draws_of_sample import crop_box, flips, iou_crop_box, resized_crop_box
 from headrace.recipes.iou_crop import centers_within
 from headrace.recipes.recognise import iou_crop_rules
@@ -97,6 +98,7 @@ TWINS: dict[str, type] = {
     "RandomResizedCrop": CountedRandomResizedCrop,
     "RandomCrop": CountedRandomCrop,
     "RandomIoUCrop": CountedRandomIoUCrop,
+    **counted_detection.TWINS,
 }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
+from headrace._base.hashing import uniform
 from headrace.contracts import I32, I64, U64
 from headrace.recipes import draws
 from headrace.recipes.geometry import RandomIoUCrop
@@ -61,6 +62,11 @@ def iou_crop_box(step: RandomIoUCrop, size: Sequence[int], corners: torch.Tensor
 def flips(probability: float, op: int) -> bool:
     """Whether the sample is mirrored."""
     return bool(draws.flips(one_key(), probability, op)[0])
+
+
+def number(op: int, index: int) -> float:
+    """A uniform number of the current sample, in [0, 1)."""
+    return float(uniform(one_key(), op, index)[0])
 
 
 def one_key() -> U64:
