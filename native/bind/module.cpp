@@ -17,4 +17,5 @@ NB_MODULE(_native, module) {
   headrace::bind_png(module);
   headrace::bind_text(module);
   headrace::bind_random(module);
+  headrace::bind_lock_probe(module);
 }

@@ -407,3 +407,18 @@ def sample_keys(
     state: int, ids: npt.NDArray[np.int64], view: int = 0, draws: npt.NDArray[np.int64] | None = None
 ) -> npt.NDArray[np.uint64]:
     """The hash `state` continued by each id, the view, and the id's draw (0 without `draws`)."""
+
+# --- bind/lock_probe.cpp (owner: engine) ---------------------------------------------------------------------------
+
+class LockProbe:
+    """Asks for Python's lock now and then, to see how long others hold it."""
+
+    def __init__(self) -> None: ...
+    def run(self, tick_s: float) -> None:
+        """Sleeps for about a tick without the lock and asks for it, again and again, in the thread that calls this,
+        until `stop`."""
+    def stop(self) -> None:
+        """Ends `run`. From any thread."""
+    def taken(self) -> tuple[int, int, float, float]:
+        """Since the last call: how often the lock was asked for, and how often it was held then; the seconds asleep,
+        and those of waiting for it."""

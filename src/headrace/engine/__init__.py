@@ -1,6 +1,6 @@
 """Runs the work of steps: memory, threads, order of delivery, statistics. Knows neither shards nor transforms."""
 
-from headrace._native import Pool
+from headrace._native import LockProbe, Pool
 from headrace.engine.budget import ByteBudget
 from headrace.engine.inline import InlineEngine
 from headrace.engine.native_pools import shared_native_pool
@@ -19,6 +19,7 @@ __all__ = [
     "ByteBudget",
     "DurationStats",
     "InlineEngine",
+    "LockProbe",
     "Pauses",
     "Pool",
     "ProcessEngine",

@@ -7,11 +7,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from headrace.engine import LockProbe
 from headrace.loader.thread_clock import thread_clock
 
 TICK_S = 100e-6
-ON_TIME_S = 400e-6
-"""A sleep of a tick ends about this late at most when nothing is in its way: timer slack and a wake-up."""
+"""How long the lock is left alone between two looks, about."""
 ENOUGH_S = 0.1
 ENOUGH_SAMPLES, MOST_SAMPLES = 64, 1024
 SHORT_S = 0.05
@@ -34,34 +34,32 @@ class GilShare:
     """Part of that time for which the thread ran, with or without the lock, 0 to 1: it waited for the rest."""
 
 
-class Ticker:
-    """Wants Python's lock again and again, and sums up how long it did not get it.
-
-    A thread that sleeps for a tick and comes back late has waited for the lock. While another thread holds it for long,
-    it gets it once every switch interval (5 ms), after a wait of as long.
-    """
+class LockWatch:
+    """A thread that asks for Python's lock now and then, while others work."""
 
     def __init__(self) -> None:
-        self.late_s = 0.0
-        self.done = threading.Event()
-        self.thread = threading.Thread(target=self.run, name="headrace-gil", daemon=True)
+        self.probe = LockProbe()
+        self.thread = threading.Thread(target=self.probe.run, args=(TICK_S,), name="headrace-gil", daemon=True)
+        self.thread.start()
 
-    def run(self) -> None:
-        """Ticks until it is told to stop."""
-        before = time.perf_counter()
-        while not self.done.is_set():
-            time.sleep(TICK_S)
-            now = time.perf_counter()
-            late_s = now - before - TICK_S
-            if late_s > ON_TIME_S:
-                self.late_s += late_s
-            before = now
+    def part(self) -> float:
+        """Part of the time since the last call for which others held the lock."""
+        return held_part(*self.probe.taken())
 
-    def stop(self) -> float:
-        """Stops, and tells for how many seconds the lock was held by others."""
-        self.done.set()
+    def stop(self) -> None:
+        """Ends the thread."""
+        self.probe.stop()
         self.thread.join()
-        return self.late_s
+
+
+def held_part(num_asked: int, num_waited: int, slept_s: float, waited_s: float) -> float:
+    """Part of the time for which others held the lock.
+
+    They did while the probe waited for it. Of the time that it slept, the moments at its end are a sample: it may sleep
+    through many turns of a lock that is given up for a moment all the time, as by each small operation of torch.
+    """
+    total_s = slept_s + waited_s
+    return (waited_s + slept_s * num_waited / max(1, num_asked)) / total_s if total_s else 1.0
 
 
 def measure_gil_share(make: Callable[[int], int], most: int = MOST_SAMPLES) -> GilShare:
@@ -71,22 +69,23 @@ def measure_gil_share(make: Callable[[int], int], most: int = MOST_SAMPLES) -> G
         make: Makes this many samples, in the caller's thread, or fewer; tells how many.
         most: So many at most, but for one.
     """
-    ticker = Ticker()
-    ticker.thread.start()
+    watch = LockWatch()
     try:
         clock, began_s = thread_clock(), time.perf_counter()
         num_samples, num_next = make(1), 1
         elapsed_s = time.perf_counter() - began_s
         if elapsed_s < ENOUGH_S:  # the first one opens files and fills caches, and does not count
-            num_samples, elapsed_s, ticker.late_s = 0, 0.0, 0.0
+            num_samples, elapsed_s = 0, 0.0
+            watch.part()
             clock, began_s = thread_clock(), time.perf_counter()
         while num_samples < most and elapsed_s < (ENOUGH_S if num_samples < ENOUGH_SAMPLES else SHORT_S):
             num_samples += make(min(num_next, most - num_samples))
             before_s, elapsed_s = elapsed_s, time.perf_counter() - began_s
             num_next *= 2 if elapsed_s - before_s < LONG_S else 1
         elapsed_s, now = time.perf_counter() - began_s, thread_clock()
+        held_s = watch.part() * elapsed_s
     finally:
-        held_s = ticker.stop()
+        watch.stop()
     return gil_share(
         num_samples,
         elapsed_s=elapsed_s,
@@ -100,12 +99,12 @@ def gil_share(num_samples: int, *, elapsed_s: float, held_s: float, run_s: float
     """What samples would take on a machine that does nothing else.
 
     Who holds the lock runs, or stands in the queue of a CPU; so the lock is held no longer than the thread has run,
-    and the ticker is held up by the queue too, which is taken out again.
+    and others wait for that queue too, which is taken out again.
 
     Args:
         num_samples: How many were made.
         elapsed_s: How long that took.
-        held_s: How long the ticker did not get the lock.
+        held_s: How long another thread would not have got the lock.
         run_s: How long the thread that made them has run.
         queued_s: How long it was ready to run while others had the CPU.
     """

@@ -1,9 +1,10 @@
 import time
 
 import pytest
+import torch
 
 from headrace.loader.engine_choice import PythonPart, choose_engine, without_processes
-from headrace.loader.gil_share import GilShare, gil_share, measure_gil_share
+from headrace.loader.gil_share import GilShare, gil_share, held_part, measure_gil_share
 from headrace.loader.workers import decide_workers
 
 
@@ -221,6 +222,30 @@ def test_the_lock_is_held_no_longer_than_the_thread_runs(facts, share, busy):
     assert measured.sample_s == pytest.approx(
         max(facts["elapsed_s"] - facts["queued_s"], facts["run_s"]) / 10, abs=1e-9
     )
+
+
+@pytest.mark.parametrize(
+    ("taken", "part"),
+    [
+        ((100, 0, 0.01, 0.0001), 0.01),  # free whenever it was asked for
+        ((20, 20, 0.002, 0.098), 1.0),  # held all the time, and passed on every 5 ms
+        ((600, 600, 0.09, 0.01), 1.0),  # given up for a moment all the time: most of it falls into sleeps
+        ((10, 1, 0.001, 0.00095), 0.54),  # held for 1 ms of every 2
+        ((0, 0, 0.0, 0.0), 1.0),  # never got it
+    ],
+)
+def test_what_the_sleeps_of_the_probe_miss_is_told_by_the_moments_at_their_ends(taken, part):
+    assert held_part(*taken) == pytest.approx(part, abs=0.01)
+
+
+def tensors(num):
+    for _ in range(10 * num):
+        torch.tensor(list(range(500)))
+    return num
+
+
+def test_a_lock_that_is_given_up_for_a_moment_all_the_time_is_held():
+    assert measure_gil_share(tensors).share > 0.8
 
 
 def spin(num):
