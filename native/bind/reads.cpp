@@ -151,7 +151,9 @@ void bind_reads(nb::module_& module) {
           [](io::CachedRanges* self, const Input<int32_t>& fds, const Input<uint64_t>& offsets,
              const Input<uint64_t>& sizes) { new (self) io::CachedRanges(made_ranges(fds, offsets, sizes)); },
           nb::arg("fds"), nb::arg("offsets"), nb::arg("sizes"))
-      .def("all_there", &io::CachedRanges::all_there);
+      .def("all_there", &io::CachedRanges::all_there)
+      .def_prop_ro("waited_s",
+                   [](const io::CachedRanges& self) { return static_cast<double>(self.waited_ns()) * 1e-9; });
   nb::class_<PythonReadPlan>(module, "ReadPlan")
       .def(nb::init<const Fds&, const Numbers&, const Numbers&>(), nb::arg("fds"), nb::arg("offsets"), nb::arg("sizes"))
       .def_prop_ro("size_bytes", &PythonReadPlan::size)

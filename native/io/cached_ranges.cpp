@@ -58,7 +58,7 @@ bool CachedRanges::copy(size_t index, uint8_t* to) const {
 }
 
 bool CachedRanges::wait_for(int fd, uint64_t offset, uint64_t size, uint8_t* to) const {
-  if (waited_ns_.load(std::memory_order_relaxed) >= kMostWaitNs) return false;
+  if (waited_ns() >= kMostWaitNs) return false;
   using Clock = std::chrono::steady_clock;
   const auto began = Clock::now();
   const PartRead outcome = read_all(fd, offset, size, to);

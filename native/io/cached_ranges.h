@@ -22,12 +22,16 @@ class CachedRanges {
   bool all_there() const;
 
   // Copies a range; from several threads at a time. A few pages that cannot be had at once are waited for: the system
-  // also refuses pages that are there when it has read them ahead and meant to read on behind them. Once all copies
-  // together have waited for `kMostWaitNs`, what is not there is left. False then, where the file ends before the
-  // range, and where it cannot be read: whoever reads in the usual way learns why.
+  // also refuses pages that are there, where it has read them ahead and meant to read on behind them, and takes single
+  // ones for other uses. Once all copies together have waited for `kMostWaitNs`, what is not there is left. False then,
+  // where the file ends before the range, and where it cannot be read: whoever reads in the usual way learns why.
   bool copy(size_t index, uint8_t* to) const;
 
-  static constexpr int64_t kMostWaitNs = 1'000'000;
+  // About what decoding a batch again takes.
+  static constexpr int64_t kMostWaitNs = 20'000'000;
+
+  // For how long copies have waited.
+  int64_t waited_ns() const { return waited_ns_.load(std::memory_order_relaxed); }
 
  private:
   // The rest of a range, in the usual way, if there is patience left.

@@ -53,6 +53,9 @@ class CachedRanges:
     def all_there(self) -> bool:
         """Whether the last byte of each range can be had without waiting for storage; False where the system or the
         file system does not tell."""
+    @property
+    def waited_s(self) -> float:
+        """For how long copies of these ranges have waited for storage, all threads together, in seconds."""
 
 class WholeFiles:
     """Files that are open until they are read: file i of `files` has the path that ends before byte `ends[i]` of

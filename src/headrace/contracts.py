@@ -101,8 +101,8 @@ class InPageCache(Protocol):
     def take(self, rows: I64) -> InPageCache:
         """Those of some rows."""
 
-    def missed(self) -> None:
-        """Notes that the kernel did not find them all there."""
+    def waited(self, wait_s: float) -> None:
+        """Notes for how long the kernel has waited for what was not there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

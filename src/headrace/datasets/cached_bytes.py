@@ -57,6 +57,6 @@ class CachedBytes:
         """Some of these rows; the bytes are still read at most once for all of them."""
         return CachedBytes(self.unread, rows if self.rows is None else self.rows[rows])
 
-    def missed(self) -> None:
-        """The kernel did not find them all there."""
-        self.unread.reads.missed()
+    def waited(self, wait_s: float) -> None:
+        """For how long the kernel has waited for what was not there."""
+        self.unread.reads.waited(wait_s)

@@ -18,7 +18,7 @@ def run_on(
 ) -> T:
     """Calls the kernel with the images of a column where they lie.
 
-    Where it does not find all of them in the page cache any more, they are read into memory, and it is called again.
+    Where too many of them are not in the page cache any more, they are read into memory, and it is called again.
 
     Args:
         column: The images, all of them present.
@@ -32,8 +32,9 @@ def run_on(
     place = column.place
     if isinstance(place, InMemory):
         return call(place.addresses)
-    result = call(place.ranges)
+    ranges = place.ranges
+    result = call(ranges)
+    place.waited(ranges.waited_s)
     if not any(report.status[row] == _native.UNREAD for report in reports(result) for row in report.failed):
         return result
-    place.missed()
     return call(place.read().addresses)

@@ -9,11 +9,15 @@ __all__ = ["CachedRanges", "PageCacheReads"]
 
 LARGEST_BYTES = 1 << 20
 """Beyond it copying does not count beside decoding, and each thread would keep as much memory."""
+MOST_WAIT_S = 0.001
+"""For so long decode threads may wait for the pages of a batch that are missing: reading everything ahead of time takes
+as much of a batch of 64 photographs."""
 PAUSE_BATCHES = 64
-"""Batches that are read ahead of time after the first one of which too many pages were missing when it was decoded.
-Each miss doubles it: it costs a batch that is decoded twice, and where storage is slower than decoding there would be
-many."""
+"""Batches that are read ahead of time after the first one that has waited for longer. Each further one doubles it:
+where storage is slower than decoding there would be many."""
 MOST_DOUBLINGS = 6
+FORGIVEN_AFTER_BATCHES = 1024
+"""After so many batches that were there, the next miss is a first one again."""
 
 
 class PageCacheReads:
@@ -24,6 +28,8 @@ class PageCacheReads:
         """Whether the last batch that was looked for was there, and no later one was missed."""
         self.pause = 0
         self.num_missed = 0
+        self.num_found = 0
+        """Batches that were left there since the last miss."""
 
     def __reduce__(self) -> tuple[type[PageCacheReads], tuple[()]]:
         return PageCacheReads, ()  # what was seen holds here and now
@@ -45,14 +51,18 @@ class PageCacheReads:
             return False
         if not self.is_trusted:
             self.is_trusted = CachedRanges(fds, offsets, sizes).all_there()
+        self.num_found += self.is_trusted
         return self.is_trusted
 
-    def missed(self) -> None:
-        """Pages that were taken to be there were not when the batch was decoded.
+    def waited(self, wait_s: float) -> None:
+        """For so long decode threads have waited for pages of a batch that were taken to be there.
 
         Batches that were under way together on the same trust are one miss.
         """
-        if self.is_trusted:
-            self.is_trusted = False
-            self.pause = PAUSE_BATCHES << min(self.num_missed, MOST_DOUBLINGS)
-            self.num_missed += 1
+        if wait_s <= MOST_WAIT_S or not self.is_trusted:
+            return
+        if self.num_found >= FORGIVEN_AFTER_BATCHES:
+            self.num_missed = 0
+        self.is_trusted, self.num_found = False, 0
+        self.pause = PAUSE_BATCHES << min(self.num_missed, MOST_DOUBLINGS)
+        self.num_missed += 1

@@ -123,7 +123,7 @@ def test_a_shard_that_ends_early_is_named(folder, monkeypatch, engine):
     with pytest.raises(ShardChangedError) as raised:
         run(folder, **ENGINES[engine])
     assert raised.value.where["shard"].endswith(".tar")
-    assert raised.value.where["key"].startswith("k")
+    assert "cut, while it was open" in str(raised.value)
 
 
 def test_an_iteration_that_is_left_gives_its_shards_back(folder):

@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 
 from headrace.storage import CachedRanges, PageCacheReads
-from headrace.storage.page_cache import LARGEST_BYTES, MOST_DOUBLINGS, PAUSE_BATCHES
+from headrace.storage.page_cache import (
+    FORGIVEN_AFTER_BATCHES,
+    LARGEST_BYTES,
+    MOST_DOUBLINGS,
+    MOST_WAIT_S,
+    PAUSE_BATCHES,
+)
 from tests.page_cache import bring_in, throw_out
 
 SIZE = 300_000
@@ -74,7 +80,7 @@ def test_after_a_miss_batches_are_read_ahead_for_a_while(path, fd):
     bring_in(path)
     reads, whole = PageCacheReads(), arrays([fd], [0], [SIZE])
     assert reads.found(*whole)
-    reads.missed()
+    reads.waited(2 * MOST_WAIT_S)
     assert [reads.found(*whole) for _ in range(PAUSE_BATCHES)] == [False] * PAUSE_BATCHES
     throw_out(path)
     assert not reads.found(*whole)  # it looks again
@@ -87,7 +93,7 @@ def test_each_further_miss_doubles_the_pause_up_to_a_limit(path, fd):
     reads, whole, pauses = PageCacheReads(), arrays([fd], [0], [SIZE]), []
     for _ in range(9):
         assert reads.found(*whole)
-        reads.missed()
+        reads.waited(2 * MOST_WAIT_S)
         pauses.append(next(number for number in range(10**6) if reads.found(*whole)))
     assert pauses == [PAUSE_BATCHES << min(doublings, MOST_DOUBLINGS) for doublings in range(9)]
     assert max(pauses) == 4096
@@ -98,7 +104,24 @@ def test_batches_that_are_under_way_together_are_missed_once(path, fd):
     reads, whole = PageCacheReads(), arrays([fd], [0], [SIZE])
     assert reads.found(*whole)
     for _ in range(5):
-        reads.missed()
+        reads.waited(2 * MOST_WAIT_S)
+    assert [reads.found(*whole) for _ in range(PAUSE_BATCHES + 1)] == [False] * PAUSE_BATCHES + [True]
+
+
+def test_a_short_wait_is_no_miss_and_many_good_batches_forgive_earlier_ones(path, fd):
+    bring_in(path)
+    reads, whole = PageCacheReads(), arrays([fd], [0], [SIZE])
+    for _ in range(3):
+        while not reads.found(*whole):
+            pass
+        reads.waited(MOST_WAIT_S / 2)
+        assert reads.found(*whole)
+        reads.waited(2 * MOST_WAIT_S)
+    while not reads.found(*whole):
+        pass
+    for _ in range(FORGIVEN_AFTER_BATCHES):
+        assert reads.found(*whole)
+    reads.waited(2 * MOST_WAIT_S)
     assert [reads.found(*whole) for _ in range(PAUSE_BATCHES + 1)] == [False] * PAUSE_BATCHES + [True]
 
 
