@@ -73,7 +73,7 @@ def unreadable(extension: str, data: bytes | memoryview, error: Exception) -> De
     """The error of bytes that numpy cannot or must not load."""
     return DecodeError(
         f"a numpy field cannot be loaded: {error}",
-        got=f"{count(len(data), 'byte')} that start with {bytes(data[:8])!r}",
+        got=f"{count(len(data), 'byte')} beginning with {bytes(data[:8])!r}",
         accepted="arrays of numbers, booleans or fixed-length text; no Python objects",
         field=extension,
     )

@@ -134,7 +134,7 @@ def unidentified(head: bytes, size_bytes: int) -> DecodeError:
             return CorruptImageError(f"the header of this {name} image is damaged", got=count(size_bytes, "byte"))
     return UnsupportedImageError(
         "these bytes are no image that Pillow knows",
-        got=f"{count(size_bytes, 'byte')} that start with {head!r}" if size_bytes else "0 bytes",
+        got=f"{count(size_bytes, 'byte')} beginning with {head!r}" if size_bytes else "0 bytes",
         remedy="Check that the field really is an image, and that it was written whole.",
     )
 

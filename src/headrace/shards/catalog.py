@@ -147,7 +147,7 @@ def catalog_of(document: Mapping[str, Any], folder: str) -> Catalog:
     """The columns of a parsed index.json."""
     entries = document["shardlist"]
     texts = [
-        str(text).encode()
+        str(text).encode("utf-8", "surrogateescape")
         for entry in entries
         for text in (entry["url"], entry.get("md5sum") or "", entry.get(HEADERS) or "")
     ]

@@ -124,3 +124,15 @@ def test_a_thousand_fields_are_counted_not_listed(headrace, tmp_path):
     assert f"and {1000 - MAX_SHOWN} more" in shown
     assert "f999" not in shown
     assert len(json.loads(end_of(headrace, "info", tmp_path, "--json").stdout)["fields"]) == 1000
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]], ids=["text", "json"])
+def test_shards_whose_names_are_no_text(headrace, tmp_path, options):
+    name = os.fsdecode(b"\xff\xfe\x1b[1m.tar")
+    try:
+        (tmp_path / name).write_bytes(tar_of(pairs(3)))
+    except OSError:
+        pytest.skip("this file system takes UTF-8 names only")
+    for command in ("index", "index", "info", "verify"):
+        assert end_of(headrace, command, tmp_path, *options).exit_code == 0
+    assert (tmp_path / f"{name}.index").exists()
