@@ -111,7 +111,7 @@ class Staff:
             return
         if self.present.have_left:
             relief.give_up(GONE)
-        if relief.is_wanted(num_delivered, self.outline()):
+        if relief.given_up is None and relief.is_wanted(num_delivered, self.outline()):
             relief.start(partial(self.hired, relief.later.choice))
 
     def hired(self, wanted: EngineChoice) -> Makers:
@@ -131,9 +131,17 @@ class Staff:
         return self.relief is not None and self.relief.makers is not None and not self.relief.in_charge
 
     def can_be_relieved(self) -> bool:
-        """Whether those who take over are there, with the dataset as it is now."""
+        """Whether those who take over are there, with the dataset as it is now; those who have another one end.
+
+        So the dataset is looked through once in an epoch, not at each batch.
+        """
         relief = self.relief
-        return relief is not None and relief.are_ready() and relief.outline == self.outline()
+        if relief is None or not relief.are_ready():
+            return False
+        is_up_to_date = relief.outline == self.outline()
+        if not is_up_to_date:
+            relief.reset()
+        return is_up_to_date
 
     # --- changes
 

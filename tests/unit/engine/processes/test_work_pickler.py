@@ -1,7 +1,11 @@
+import functools
 import io
 import logging
+import os
 import pickle
 import queue
+import subprocess
+import sys
 import threading
 import zipfile
 
@@ -43,6 +47,74 @@ def test_queues_events_and_what_threads_have_for_themselves_travel():
     assert got[1].is_set()
     assert got[2].number == 3
     assert got[3] is logging.getLogger("one")
+
+
+def scaled(factor):
+    @functools.lru_cache(maxsize=8, typed=True)
+    def scale(number):
+        return number if number < 2 else factor * scale(number - 1)
+
+    return scale
+
+
+def test_cached_functions_that_no_module_names_travel_with_an_empty_cache_of_their_own():
+    here = scaled(3)
+    assert here(4) == 27
+    there, again = sent((here, here))
+    assert there is again is not here
+    assert there.cache_parameters() == {"maxsize": 8, "typed": True}
+    assert there.cache_info().currsize == 0
+    assert there(4) == 27
+    assert there.cache_info().currsize == 4, "it calls itself through its cache"
+    assert here.cache_info().misses == 4
+
+
+@functools.cache
+def doubled(number):
+    return 2 * number
+
+
+class Cached:
+    @functools.cached_property
+    def text(self):
+        return "a"
+
+    @functools.lru_cache  # noqa: B019 - as users write it
+    def tripled(self, number):
+        return 3 * number
+
+
+def test_cached_functions_that_a_module_names_are_looked_up_there():
+    assert sent(doubled) is doubled
+    assert sent(Cached.tripled) is Cached.tripled
+
+
+SCRIPT = """
+import functools, pickle, sys
+from headrace.engine.processes.work_pickler import pickled_work
+exec({source!r})
+sys.stdout.buffer.write(pickled_work((doubled, Cached()), lambda _: True))
+"""
+
+
+def test_cached_functions_and_methods_of_a_script_travel_with_it():
+    source = """
+@functools.cache
+def doubled(number):
+    return 2 * number
+
+class Cached:
+    @functools.lru_cache(maxsize=2)
+    def quadrupled(self, number):
+        return 2 * doubled(number)
+"""
+    script = SCRIPT.format(source=source)
+    done = subprocess.run([sys.executable, "-c", script], check=True, stdout=subprocess.PIPE, env=os.environ)
+    function, dataset = pickle.loads(done.stdout)
+    assert function(4) == 8
+    assert [dataset.quadrupled(4), dataset.quadrupled(4)] == [16, 16]
+    assert type(dataset).quadrupled.cache_info().hits == 1
+    assert function.cache_info().hits == 1, "the method has the same cached function"
 
 
 @pytest.mark.parametrize("buffering", [0, -1])
