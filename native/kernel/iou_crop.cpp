@@ -78,6 +78,7 @@ IouCrop draw_iou_crop(const Stream& stream, const IouCropRules& rules, Size imag
   const Window whole = {.left = 0, .top = 0, .width = image.width, .height = image.height};
   const int64_t trials = boxes.empty() ? 0 : rules.trials;  // without boxes none of them could succeed
   Numbers numbers(stream, rules.op);
+  size_t looks_left = kMostLooks;
   while (numbers.left(1)) {
     const double least = rules.options[static_cast<size_t>(numbers.share_of(static_cast<int>(rules.options.size())))];
     if (least >= 1.0) return {.cut = Cut::as_it_is, .window = whole};
@@ -85,6 +86,8 @@ IouCrop draw_iou_crop(const Stream& stream, const IouCropRules& rules, Size imag
       if (!numbers.left(kMostOfATry)) return {.cut = Cut::not_found, .window = whole};
       Window window = whole;
       if (!try_window(numbers, rules, image, window)) continue;
+      if (looks_left < boxes.size()) return {.cut = Cut::not_found, .window = whole};
+      looks_left -= boxes.size();
       if (overlaps_enough(window, least, boxes)) return {.cut = Cut::cropped, .window = window};
     }
   }

@@ -22,7 +22,7 @@ struct Corners {
 };
 
 enum class Cut : uint8_t {
-  not_found,  // kMostNumbers random numbers gave no crop
+  not_found,  // kMostNumbers random numbers, or kMostLooks at boxes, gave no crop
   as_it_is,
   cropped,
 };
@@ -34,6 +34,10 @@ struct IouCrop {
 
 // torchvision never gives up; an image whose boxes cannot be met would keep it for ever.
 constexpr uint32_t kMostNumbers = 1u << 22;
+
+// Boxes that crops are compared with. Labels may come from strangers: with a million boxes none of which can be met,
+// all the numbers would take minutes.
+constexpr size_t kMostLooks = size_t{1} << 28;
 
 // Draws an option, then tries of (width, height) and, where these are allowed, (left, top): each number is the next one
 // of the op, in the order in which torchvision draws them. There must be an option. Boxes are compared as torch

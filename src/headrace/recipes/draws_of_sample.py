@@ -15,8 +15,8 @@ from headrace.recipes.iou_crop import iou_crops
 from headrace.recipes.randomness import sample_key
 
 NO_CROP = (
-    "no crop overlaps a box of the sample as sampler_options ask for, in 4,194,304 random numbers; torchvision would "
-    "search for ever. Let 1.0, which leaves a sample as it is, be among sampler_options"
+    "no crop overlaps a box of the sample as sampler_options ask for, in 4,194,304 random numbers or 268,435,456 looks "
+    "at boxes; torchvision would search for ever. Let 1.0, which leaves a sample as it is, be among sampler_options"
 )
 
 

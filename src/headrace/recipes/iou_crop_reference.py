@@ -18,6 +18,9 @@ from headrace.recipes.geometry import RandomIoUCrop
 MOST_NUMBERS = 1 << 22
 """Random numbers that are drawn for one sample."""
 
+MOST_LOOKS = 1 << 28
+"""Boxes that the crops of one sample are compared with."""
+
 MOST_OF_A_TRY = 4
 """Width, height, left, top."""
 
@@ -52,7 +55,12 @@ class Numbers:
 
 
 def iou_window(
-    step: RandomIoUCrop, key: int, size: tuple[int, int], corners: Corners, most_numbers: int = MOST_NUMBERS
+    step: RandomIoUCrop,
+    key: int,
+    size: tuple[int, int],
+    corners: Corners,
+    most_numbers: int = MOST_NUMBERS,
+    most_looks: int = MOST_LOOKS,
 ) -> Window | None:
     """The crop of one sample.
 
@@ -62,6 +70,7 @@ def iou_window(
         size: Height and width of the image.
         corners: Left, top, right and bottom of each box, shape (boxes, 4).
         most_numbers: Random numbers that may be drawn.
+        most_looks: Boxes that crops may be compared with.
 
     Returns:
         Top, left, height and width; None where the sample stays as it is.
@@ -69,7 +78,7 @@ def iou_window(
     Raises:
         LookupError: No crop was found.
     """
-    numbers = Numbers(key, step.op, most_numbers)
+    numbers, looks = Numbers(key, step.op, most_numbers), 0
     trials = step.trials if len(corners) else 0
     while numbers.left(1):
         least = step.options[int(numbers.next() * len(step.options))]
@@ -79,6 +88,9 @@ def iou_window(
             if not numbers.left(MOST_OF_A_TRY):
                 raise LookupError("no crop was found")
             window = window_of(step, size, numbers)
+            looks += len(corners) if window is not None else 0
+            if looks > most_looks:
+                raise LookupError("no crop was found")
             if window is not None and overlaps_enough(corners, window, least):
                 return window
     raise LookupError("no crop was found")

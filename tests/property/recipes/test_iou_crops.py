@@ -13,9 +13,10 @@ from torchvision import tv_tensors
 from torchvision.transforms import v2
 
 from headrace._base.hashing import sample_keys
+from headrace.recipes import iou_crop_reference
 from headrace.recipes.counted import counted
 from headrace.recipes.iou_crop import centers_within, iou_crops
-from headrace.recipes.iou_crop_reference import Numbers, iou_window
+from headrace.recipes.iou_crop_reference import MOST_LOOKS, Numbers, iou_window, overlaps_enough
 from headrace.recipes.randomness import sample_randomness
 from headrace.recipes.recognise import iou_crop_rules
 
@@ -131,6 +132,23 @@ def test_numbers_that_run_out(most):
     step = iou_crop_rules(v2.RandomIoUCrop(sampler_options=[0.95], trials=2), 0)
     with pytest.raises(LookupError):
         iou_window(step, 7, (50, 60), np.array([[500, 500, 600, 600]], np.float32), most)
+
+
+def test_a_search_among_very_many_boxes_ends_too():
+    """What one box is looked at n times for is not found where others let these be more looks than are allowed."""
+    step = iou_crop_rules(v2.RandomIoUCrop(sampler_options=[0.95]), 0)
+    size, box = (50, 60), np.array([[5, 5, 40, 45]], np.float32)
+    with mock.patch.object(iou_crop_reference, "overlaps_enough", wraps=overlaps_enough) as looks:
+        window = iou_window(step, 0, size, box)
+    num_looks = looks.call_count
+    assert iou_window(step, 0, size, box, most_looks=num_looks) == window
+    with pytest.raises(LookupError):
+        iou_window(step, 0, size, box, most_looks=num_looks - 1)
+    for num_boxes, is_found in ((MOST_LOOKS // num_looks, True), (MOST_LOOKS // num_looks + 1, False)):
+        flat = np.full((num_boxes - 1, 4), 20, np.float32)
+        boxes = torch.from_numpy(np.concatenate([flat, box]))
+        crops = iou_crops(step, np.array([0], np.uint64), np.array([size]), boxes, np.array([num_boxes]))
+        assert crops.found.tolist() == [is_found]
 
 
 def test_centres_on_the_border_are_outside():
