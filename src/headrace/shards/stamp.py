@@ -54,7 +54,7 @@ def headers_hash(fd: int, path: str, size_bytes: int, offsets: U64) -> str:
         positions = np.linspace(0, len(offsets) - 1, NUM_SPREAD).astype(np.int64)
         chosen = np.concatenate([offsets[positions], offsets.max(keepdims=True)])
         starts = np.concatenate([starts, chosen - np.uint64(BLOCK)])
-    blocks = np.empty((len(starts), BLOCK), dtype=np.uint8)
+    blocks = np.zeros((len(starts), BLOCK), dtype=np.uint8)  # a file may be shorter than a block
     addresses = np.uint64(blocks.ctypes.data) + np.arange(len(starts), dtype=np.uint64) * np.uint64(BLOCK)
     sizes = np.full(len(starts), min(BLOCK, size_bytes), dtype=np.uint64)
     status = _native.read_ranges(np.full(len(starts), fd, dtype=np.int32), starts, sizes, addresses)
