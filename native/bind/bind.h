@@ -14,5 +14,6 @@ void bind_iou_crop(nanobind::module_& module);
 void bind_png(nanobind::module_& module);
 void bind_text(nanobind::module_& module);
 void bind_random(nanobind::module_& module);
+void bind_rows(nanobind::module_& module);
 void bind_lock_probe(nanobind::module_& module);
 }  // namespace headrace

@@ -17,5 +17,6 @@ NB_MODULE(_native, module) {
   headrace::bind_png(module);
   headrace::bind_text(module);
   headrace::bind_random(module);
+  headrace::bind_rows(module);
   headrace::bind_lock_probe(module);
 }

@@ -411,6 +411,21 @@ def sample_keys(
 ) -> npt.NDArray[np.uint64]:
     """The hash `state` continued by each id, the view, and the id's draw (0 without `draws`)."""
 
+# --- bind/rows.cpp (owner: datasets) -------------------------------------------------------------------------------
+
+def tuple_columns(samples: Sequence[Any], num_parts: int) -> list[tuple[Any, ...]] | None:
+    """The parts of samples side by side, one tuple a part.
+
+    None where not all are plain tuples of so many parts, or are not themselves in a plain list or tuple.
+    """
+
+def joined_content(values: Sequence[Any]) -> bytearray | None:
+    """The content of values with the buffer protocol, one after another.
+
+    None where there are none, or they are of several types, shapes or formats, or one does not lie in one piece, or
+    they are not in a plain list or tuple.
+    """
+
 # --- bind/lock_probe.cpp (owner: engine) ---------------------------------------------------------------------------
 
 class LockProbe:

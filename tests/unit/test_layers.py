@@ -39,7 +39,7 @@ ROWS = {
 OUTSIDE = {"__init__", "__main__", "testing"}
 TORCH_ANYWHERE = {"recipes", "engine", "datasets", "feed", "loader", "wds", "testing"}
 TORCH_IN_FUNCTIONS = {"codecs", "diagnose", "cli"}
-NATIVE_USERS = {"_base", "shards", "storage", "codecs", "recipes", "engine"}
+NATIVE_USERS = {"_base", "shards", "storage", "codecs", "recipes", "engine", "datasets"}
 PLAIN_FOUNDATION = {"numpy"}
 """What rows 0 may import beside the standard library."""
 

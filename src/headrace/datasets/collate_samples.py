@@ -152,7 +152,7 @@ def too_many_parts(place: Place) -> CollateError:
     )
 
 
-def split(samples: Sequence[Any], names: Sequence[Name], place: Place) -> list[Sequence[Any]]:
+def split(samples: Sequence[Any], names: Sequence[Name], place: Place) -> Sequence[Sequence[Any]]:
     """The parts of all samples, one column a name.
 
     Raises:
