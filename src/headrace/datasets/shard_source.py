@@ -116,7 +116,7 @@ class ShardSource:
 
     def read_ahead(self, first: int, count: int, part: int, num_parts: int) -> None:
         """Asks storage for `count` samples of one shard, part `part` of `num_parts` of their bytes."""
-        self.shards.read_ahead(first, count, part, num_parts)
+        self.shards.read_ahead(first, count, part, num_parts, unless_there=self.page_cache.is_whole)
 
     def close(self) -> None:
         """Closes the shards that nobody reads; they open again when they are asked for."""

@@ -4,7 +4,8 @@ A flight has no thread of its own. It is a set of jobs for the shared threads, e
 submits what has become possible through it:
 
 - `advance` (I/O): pulls the next step; at most one such job exists. When its bytes are admitted, `board` fetches them.
-- `run_next` (workers): makes the batch of the earliest fetched step.
+- `run_next` (workers): makes the batch of the earliest fetched step. Where fetching waits for nothing, the same thread
+  then pulls and fetches the next step, and goes on with it: to wake another one takes longer.
 - `deliver` (consumer): hands over the batch whose turn it is, which makes room for another step. Another thread lets go
   of the batch before it, and pulls that step.
 
@@ -118,16 +119,22 @@ class Flight:
 
     # --- I/O threads
 
-    def kick(self) -> bool:
-        """Has the next step pulled, where that is possible now; tells whether it is."""
+    def may_pull(self) -> bool:
+        """Whether the next step may be pulled now; who is told so has to."""
         with self.lock:
             full = self.num_fetching >= self.options.num_io_threads or self.num_in_flight >= self.options.max_in_flight
             alone = self.scouting and self.num_in_flight > 0
             if full or alone or self.advancing or self.ended or self.lifetime.closed:
                 return False
             self.advancing = True
-        self.io.submit(self.advance)
-        return True
+            return True
+
+    def kick(self) -> bool:
+        """Has the next step pulled, where that is possible now; tells whether it is."""
+        if self.may_pull():
+            self.io.submit(self.advance)
+            return True
+        return False
 
     def advance(self) -> None:
         """Job: pulls a step, and fetches it when there is room for it."""
@@ -136,6 +143,7 @@ class Flight:
                 self.worn.clear()
                 if self.pull():
                     self.board()
+                    self.kick()
             finally:
                 self.lifetime.leave()
 
@@ -150,6 +158,7 @@ class Flight:
                 if self.pending is not None:
                     self.recorder.wait("budget", time.perf_counter() - self.pending.ready_s)
                 self.board()
+                self.kick()
             finally:
                 self.lifetime.leave()
 
@@ -188,7 +197,7 @@ class Flight:
         return StepMemory(self.options.slots, self.recorder, num_at_once=num_at_once)
 
     def board(self) -> None:
-        """Fetches the pending step, after it has made way for the next one."""
+        """Fetches the pending step, after it has made way for the next one where that takes a while."""
         passage, self.pending = self.pending, None
         if passage is None:
             return
@@ -197,11 +206,11 @@ class Flight:
             self.num_fetching += 1
             self.num_in_flight += 1
             self.aboard[passage.position] = passage.step
-        self.kick()
+        if not self.options.is_prompt():
+            self.kick()
         self.fetch(passage)
         with self.lock:
             self.num_fetching -= 1
-        self.kick()
 
     def fetch(self, passage: Passage) -> None:
         """Gets the bytes of one step, and hands it to the workers."""
@@ -224,24 +233,33 @@ class Flight:
     # --- workers
 
     def run_next(self) -> None:
-        """Job: makes the earliest batch that can be made, then queues up again behind the jobs of other loaders."""
+        """Job: makes the earliest batch that can be made, and the next ones as long as nobody else has a job."""
         if not self.lifetime.enter():
             return
         try:
-            with self.lock:
-                passage = heapq.heappop(self.fetched) if self.fetched else None
-            if passage is not None:
-                self.run(passage)
-                del passage
-            with self.lock:
-                again = bool(self.fetched)
-                self.num_running -= not again
-            if again:
-                self.workers.submit(self.run_next)
-            self.worn.clear()
-            self.kick()
+            while self.make_next():
+                if not self.workers.jobs.empty():
+                    self.workers.submit(self.run_next)  # behind the jobs of other loaders
+                    break
         finally:
             self.lifetime.leave()
+
+    def make_next(self) -> bool:
+        """Makes a batch, and sees to it that more can be made; whether this thread has to go on."""
+        with self.lock:
+            passage = heapq.heappop(self.fetched) if self.fetched else None
+        if passage is not None:
+            self.run(passage)
+            del passage
+        self.worn.clear()
+        while self.options.is_prompt() and self.may_pull():
+            if self.pull():
+                self.board()
+        with self.lock:
+            again = bool(self.fetched) and self.lifetime.closed is None
+            self.num_running -= not again
+        self.kick()  # also where a batch was let go of in between: the consumer has relied on this thread
+        return again
 
     def run(self, passage: Passage) -> None:
         """Makes one batch, and sends it to the consumer."""
@@ -306,15 +324,16 @@ class Flight:
     def make_way(self, worn: Delivered | None) -> None:
         """Sees to it that a batch is let go of and the next step is pulled.
 
-        Where the next batch is ready, there is no hurry: the first worker that has made another one does it. A thread
-        that the consumer wakes up takes the consumer's core, and a native thread may get that for some milliseconds.
+        Where the next batch is ready, or fetching waits for nothing, there is no hurry: the first worker that has made
+        another one does it. A thread that the consumer wakes up takes the consumer's core, and a native thread may get
+        that for some milliseconds.
         """
         self.worn.clear()  # what no thread has come to since the last batch
         if worn is not None:
             self.worn.append(worn)
         with self.lock:
             self.num_in_flight -= 1
-            no_hurry = self.num_running > 0 and self.arrivals.num_waiting() > 0
+            no_hurry = self.num_running > 0 and (self.arrivals.num_waiting() > 0 or self.options.is_prompt())
         if not no_hurry and not self.kick() and self.worn:
             self.io.submit(self.worn.clear)
         if self.lifetime.closed is not None:  # perhaps there is no thread left

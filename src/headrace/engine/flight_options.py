@@ -24,5 +24,8 @@ class FlightOptions:
     recorder: Recorder
     max_in_flight: int
     resources: Callable[[], AbstractContextManager[Any]]
+    is_prompt: Callable[[], bool] = bool
+    """Whether fetching waits for nothing now, so that the thread that has made a batch fetches for the next one; never
+    (`bool()` is False) where nobody knows."""
     timeout_s: float | None = None
     """How long the consumer waits for a batch; None: for ever."""

@@ -33,6 +33,8 @@ class ThreadEngine:
         num_runners: Threads that call `work.run`. By default one more than `num_workers`: while native threads
             decode one batch, the Python part of the next one is done.
         resources: Entered when an iteration starts and left when it ends (`lambda: shared_native_pool(2)`).
+        is_prompt: Asked each time: whether `work.fetch` waits for nothing now. Threads that have made a batch fetch for
+            the next one then, rather than wake an I/O thread.
         timeout_s: How long a batch is waited for before a `BatchTimeoutError` ends the iteration; None: for ever.
 
     Raises:
@@ -52,6 +54,7 @@ class ThreadEngine:
         max_in_flight: int | None = None,
         num_runners: int | None = None,
         resources: Callable[[], AbstractContextManager[Any]] = nullcontext,
+        is_prompt: Callable[[], bool] = bool,
         timeout_s: float | None = None,
     ) -> None:
         self.work = work
@@ -64,6 +67,7 @@ class ThreadEngine:
             slots=slots,
             recorder=recorder,
             resources=resources,
+            is_prompt=is_prompt,
             timeout_s=timeout_s,
         )
         at_least_1("num_workers", num_workers)

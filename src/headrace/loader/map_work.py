@@ -66,6 +66,10 @@ class MapWork:
         batch_bytes = self.sizes.estimate(step)
         return None if batch_bytes is None else COPIES * batch_bytes
 
+    def is_prompt(self) -> bool:
+        """Whether fetching waits for nothing: not said, since samplers of the user may be slow."""
+        return False
+
     def fetch(self, step: Step, allocate: Allocate) -> None:
         """Nothing: the dataset reads for itself."""
 

@@ -75,8 +75,9 @@ def enter_limits(fit: Fit) -> None:
 
 def make_threads(composition: Composition, workers: WorkerDecision, stats: Stats) -> ThreadEngine:
     """Threads of this process."""
+    work = make_work(composition, stats)
     return ThreadEngine(
-        make_work(composition, stats),
+        work,
         num_workers=workers.num_workers,
         num_io_threads=workers.num_io_threads,
         budget=SHARED_BUDGET,
@@ -86,6 +87,7 @@ def make_threads(composition: Composition, workers: WorkerDecision, stats: Stats
         max_in_flight=workers.max_in_flight,
         num_runners=workers.num_workers + (1 if composition.is_fused else 0),
         resources=partial(while_iterating, stats, composition.workers.num_workers),
+        is_prompt=work.is_prompt,
         timeout_s=composition.options.timeout_s or None,
     )
 

@@ -12,6 +12,7 @@ from headrace.datasets.context import BatchContext
 from headrace.datasets.plan import SamplePlan
 from headrace.datasets.policy import Policy
 from headrace.datasets.program import SampleProgram
+from headrace.datasets.shard_source import ShardSource
 from headrace.engine import Pool, shared_native_pool
 from headrace.loader.batch_transform import BatchTransform
 from headrace.loader.extras import append_extras
@@ -65,6 +66,10 @@ class SourceWork:
     def size_bytes(self, step: Step) -> int | None:
         """Estimate from the largest row seen so far."""
         return self.sizes.estimate(step)
+
+    def is_prompt(self) -> bool:
+        """Whether fetching waits for nothing: images stay in the page cache, and their labels are there too."""
+        return isinstance(self.source, ShardSource) and self.source.page_cache.is_trusted
 
     def fetch(self, step: Step, allocate: Allocate) -> Fetched:
         """The columns of the step."""

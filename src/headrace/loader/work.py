@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.contracts import Recorder, StepWork
+from headrace.contracts import Recorder
 from headrace.datasets.collate_rules import parse_rules
 from headrace.datasets.policy import Policy
 from headrace.datasets.shard_source import ShardSource
@@ -15,7 +15,7 @@ from headrace.loader.read_ahead import ReadAhead
 from headrace.loader.source_work import SourceWork
 
 
-def make_work(composition: Composition, recorder: Recorder, *, in_process: bool = False) -> StepWork:
+def make_work(composition: Composition, recorder: Recorder, *, in_process: bool = False) -> SourceWork | MapWork:
     """The work of a step.
 
     Args:

@@ -9,7 +9,7 @@ import numpy as np
 
 from headrace import _native
 from headrace._base.open_files import OPEN_FILES
-from headrace._base.page_cache import will_need
+from headrace._base.page_cache import seems_there, will_need
 from headrace.contracts import I32, I64, SampleName
 from headrace.errors import HeadraceError, OptionError, ShardChangedError, StorageError
 from headrace.shards.dataset_index import DatasetIndex
@@ -98,7 +98,7 @@ class ShardSet:
             release=partial(self.shards.release, shards),
         )
 
-    def read_ahead(self, first: int, count: int, part: int, num_parts: int) -> None:
+    def read_ahead(self, first: int, count: int, part: int, num_parts: int, *, unless_there: bool) -> None:
         """Tells the system that these samples are wanted soon, so that it reads them in large pieces.
 
         Args:
@@ -106,6 +106,7 @@ class ShardSet:
             count: Samples of the run.
             part: Which part of the run's bytes this process asks for ...
             num_parts: ... of how many: the ranks of a node share the work.
+            unless_there: Whether to leave it where probes say that it is in memory.
         """
         shard = int(np.searchsorted(self.ends, first, side="right"))
         self.shards.reserve([shard])
@@ -115,7 +116,9 @@ class ShardSet:
             kept = min(count, opened.index.num_samples - inside)
             begin, end = opened.index.table.extent(inside, kept) if kept > 0 else (0, 0)
             share = -(-(end - begin) // num_parts)
-            will_need(opened.fd, begin + part * share, min(share, end - begin - part * share))
+            wanted = opened.fd, begin + part * share, min(share, end - begin - part * share)
+            if not (unless_there and seems_there(*wanted)):
+                will_need(*wanted)
         finally:
             self.shards.release([shard])
 

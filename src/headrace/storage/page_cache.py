@@ -16,6 +16,8 @@ PAUSE_BATCHES = 64
 """Batches that are read ahead of time after the first one that has waited for longer. Each further one doubles it:
 where storage is slower than decoding there would be many."""
 MOST_DOUBLINGS = 6
+WHOLE_AFTER_BATCHES = 64
+"""After so many batches of which not a page was missing, it is taken that none is where none of a few probes is."""
 FORGIVEN_AFTER_BATCHES = 1024
 """After so many batches that were there, the next miss is a first one again."""
 
@@ -30,6 +32,8 @@ class PageCacheReads:
         self.num_missed = 0
         self.num_found = 0
         """Batches that were left there since the last miss."""
+        self.num_whole = 0
+        """The same since a page was last waited for."""
 
     def __reduce__(self) -> tuple[type[PageCacheReads], tuple[()]]:
         return PageCacheReads, ()  # what was seen holds here and now
@@ -52,13 +56,21 @@ class PageCacheReads:
         if not self.is_trusted:
             self.is_trusted = CachedRanges(fds, offsets, sizes).all_there()
         self.num_found += self.is_trusted
+        self.num_whole += self.is_trusted
         return self.is_trusted
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether pages have not been missing for a while."""
+        return self.is_trusted and self.num_whole >= WHOLE_AFTER_BATCHES
 
     def waited(self, wait_s: float) -> None:
         """For so long decode threads have waited for pages of a batch that were taken to be there.
 
         Batches that were under way together on the same trust are one miss.
         """
+        if wait_s > 0:
+            self.num_whole = 0
         if wait_s <= MOST_WAIT_S or not self.is_trusted:
             return
         if self.num_found >= FORGIVEN_AFTER_BATCHES:

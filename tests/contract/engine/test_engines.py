@@ -1,5 +1,8 @@
 """Every engine keeps the contract."""
 
+import itertools
+from functools import partial
+
 import pytest
 
 from headrace.contracts import Engine, StepWork
@@ -7,7 +10,7 @@ from headrace.engine import ByteBudget, InlineEngine, ProcessEngine, SlotPool, S
 from headrace.testing.engine_contract import CHECKS, EngineKit
 
 
-def make_threads(work: StepWork, *, limit_bytes: int, max_in_flight: int | None) -> Engine:
+def make_threads(work: StepWork, *, limit_bytes: int, max_in_flight: int | None, prompt=(False,)) -> Engine:
     return ThreadEngine(
         work,
         num_workers=2,
@@ -16,6 +19,7 @@ def make_threads(work: StepWork, *, limit_bytes: int, max_in_flight: int | None)
         slots=SlotPool(),
         recorder=Stats(),
         max_in_flight=max_in_flight,
+        is_prompt=itertools.cycle(prompt).__next__,
     )
 
 
@@ -36,6 +40,8 @@ def make_processes(work: StepWork, *, limit_bytes: int, max_in_flight: int | Non
 
 KITS = {
     "threads": EngineKit(make=make_threads),
+    "threads that fetch": EngineKit(make=partial(make_threads, prompt=(True,))),
+    "threads that fetch at times": EngineKit(make=partial(make_threads, prompt=(True, False, False, True, True))),
     "inline": EngineKit(make=make_inline, looks_ahead=False),
     "processes": EngineKit(make=make_processes, keeps_processes=True),
 }

@@ -1,6 +1,7 @@
 """Loaders begun, read, closed, dropped and broken in any order: the order of delivery and the books are right."""
 
 import gc
+import itertools
 
 import pytest
 from hypothesis import settings
@@ -28,8 +29,9 @@ class Loaders(RuleBasedStateMachine):
         fail_run=st.none() | st.integers(0, 40),
         threads=st.tuples(st.integers(1, 3), st.integers(1, 3)),
         max_in_flight=st.none() | st.integers(1, 4),
+        prompt=st.lists(st.booleans(), min_size=1, max_size=5),
     )
-    def begin(self, naps_s, num_steps, fail_run, threads, max_in_flight):
+    def begin(self, naps_s, num_steps, fail_run, threads, max_in_flight, prompt):
         engine = ThreadEngine(
             NumberWork(naps_s=naps_s, fail_run=fail_run),
             num_workers=threads[0],
@@ -38,6 +40,7 @@ class Loaders(RuleBasedStateMachine):
             slots=self.slots,
             recorder=Stats(),
             max_in_flight=max_in_flight,
+            is_prompt=itertools.cycle(prompt).__next__,
         )
         stop = num_steps if fail_run is None else min(num_steps, fail_run)
         self.running.append([engine.run(StepSource(num_steps)), 0, stop, fail_run is not None and fail_run < num_steps])

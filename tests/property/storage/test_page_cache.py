@@ -13,6 +13,7 @@ from headrace.storage.page_cache import (
     MOST_DOUBLINGS,
     MOST_WAIT_S,
     PAUSE_BATCHES,
+    WHOLE_AFTER_BATCHES,
 )
 from tests.page_cache import bring_in, throw_out
 
@@ -123,6 +124,20 @@ def test_a_short_wait_is_no_miss_and_many_good_batches_forgive_earlier_ones(path
         assert reads.found(*whole)
     reads.waited(2 * MOST_WAIT_S)
     assert [reads.found(*whole) for _ in range(PAUSE_BATCHES + 1)] == [False] * PAUSE_BATCHES + [True]
+
+
+def test_windows_are_taken_to_be_whole_once_no_page_was_missing_for_a_while(path, fd):
+    bring_in(path)
+    reads, whole = PageCacheReads(), arrays([fd], [0], [SIZE])
+    for _ in range(2):
+        for _ in range(WHOLE_AFTER_BATCHES):
+            assert not reads.is_whole
+            assert reads.found(*whole)
+            reads.waited(0.0)
+        assert reads.is_whole
+        reads.waited(MOST_WAIT_S / 2)
+    assert not reads.is_whole
+    assert reads.found(*whole), "a short wait is no miss"
 
 
 def test_large_images_and_empty_batches_are_read_ahead(path, fd):
