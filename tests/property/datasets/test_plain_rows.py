@@ -160,7 +160,11 @@ def test_what_is_no_list_of_values_is_left_to_python(values):
     assert _native.joined_content(values) is None
 
 
-@pytest.mark.parametrize("values", [[1, 2], ["a"], (None,), [object()], [np.float64(1), 2][1:]], ids=str)
+@pytest.mark.parametrize(
+    "values",
+    [[1, 2], ["a"], (None,), [object()], [np.float64(1), 2][1:]],
+    ids=["ints", "texts", "none", "object", "part of a list"],
+)
 def test_values_without_content_are_refused(values):
     with pytest.raises(TypeError, match="bytes-like"):
         _native.joined_content(values)
