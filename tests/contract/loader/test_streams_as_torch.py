@@ -13,6 +13,8 @@ from torch.utils.data.datapipes.iter import IterableWrapper
 import headrace as hr
 from tests.streams import Failing, Naive, SelfSplitting
 
+pytestmark = pytest.mark.filterwarnings("ignore:drop_last has left out")
+
 UNEVEN = SelfSplitting([11, 3, 0, 7])
 HOW = [(None, False), (1, False), (4, False), (4, True)]
 

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 import headrace as hr
 from tests.streams import Resumable, ResumableIterators, Sized, Unsized, in_turns, parts_of
 
+pytestmark = pytest.mark.filterwarnings("ignore:drop_last has left out")
+
 KINDS = [Unsized, Sized, Resumable, ResumableIterators]
 
 
