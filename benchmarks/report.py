@@ -62,7 +62,8 @@ def map_style_table() -> list[str]:
     sets = record["figures"].values()
     lines = [row(["dataset in Python", "samples/s", "torch, best of seven settings"]), row(["---", "---:", "---:"])]
     lines += [row([one["title"], f"{one['samples_per_s']:,.0f}", torch_cell(one)]) for one in sets]
-    rounds = len(next(iter(sets))["times_torch_rounds"])
+    numbers = sorted({len(one["times_torch_rounds"]) for one in sets})
+    rounds = " to ".join(dict.fromkeys([str(numbers[0]), str(numbers[-1])]))
     text = (
         f"Our loader without settings, medians of {rounds} interleaved rounds of an epoch; in parentheses how many "
         f"times faster it is. torch's loader is tried with 0, 1, 2 and 4 workers and 2 and 4 batches ahead of each."
