@@ -57,7 +57,7 @@ class Decoder:
     def sizes(self, column: ByteColumn) -> I64:
         """Height and width of each image as its header has them, shape (rows, 2); zeros where it is no plain JPEG.
 
-        Bytes that are left in the page cache are not read for that.
+        Bytes that are left in the page cache stay there; they are copied for the look, and again to be decoded.
         """
         place = column.place
         encoded = place.addresses if isinstance(place, InMemory) else place.ranges
