@@ -12,11 +12,13 @@ from headrace.contracts import I32, I64, U64
 from headrace.recipes import draws
 from headrace.recipes.geometry import RandomIoUCrop
 from headrace.recipes.iou_crop import iou_crops
+from headrace.recipes.iou_crop_reference import MOST_LOOKS, MOST_NUMBERS
 from headrace.recipes.randomness import sample_key
 
 NO_CROP = (
-    "no crop overlaps a box of the sample as sampler_options ask for, in 4,194,304 random numbers or 268,435,456 looks "
-    "at boxes; torchvision would search for ever. Let 1.0, which leaves a sample as it is, be among sampler_options"
+    f"no crop overlaps a box of the sample as sampler_options ask for, in {MOST_NUMBERS:,} random numbers or "
+    f"{MOST_LOOKS:,} looks at boxes; torchvision would search for ever. Let 1.0, which leaves a sample as it is, be "
+    "among sampler_options"
 )
 
 
